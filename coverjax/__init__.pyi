@@ -1,0 +1,4 @@
+from ._version import __version__ as __version__
+
+from .curves import Curves as Curves
+from .foundation.checks import InputError as InputError

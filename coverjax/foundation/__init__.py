@@ -1,0 +1,1 @@
+"""Numerics, checks and random streams without a word of the domain."""

@@ -1,0 +1,102 @@
+"""Scalar functions that stay accurate in value and gradient at their edges.
+
+All of them are elementwise, take and return JAX arrays, and keep the dtype they are given.
+"""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
+
+_SERIES_FROM = 16
+"""The asymptotic series of the Stirling remainder is used from here on: its first dropped term is 2e-17."""
+
+
+def _series(x: "np.ndarray | jax.Array") -> "np.ndarray | jax.Array":
+    y = 1.0 / (x * x)
+    return (1 / 12 - y * (1 / 360 - y * (1 / 1260 - y * (1 / 1680 - y * (1 / 1188 - y * 691 / 360360))))) / x
+
+
+def _small_remainders() -> np.ndarray:
+    """Stirling remainders at 1..15, by the stable recurrence downward from the series; entry 0 is unused."""
+    table = np.zeros(_SERIES_FROM + 1)
+    table[_SERIES_FROM] = _series(np.float64(_SERIES_FROM))
+    for x in range(_SERIES_FROM - 1, 0, -1):
+        table[x] = table[x + 1] + (x + 0.5) * math.log1p(1.0 / x) - 1.0
+    return table[:_SERIES_FROM]
+
+
+_SMALL = _small_remainders()
+
+
+def log1p(x: jax.Array) -> jax.Array:
+    """Return log(1 + x) to about 4e-16 relative for every x > -1.
+
+    XLA's own (jaxlib 0.10.2, CPU) loses two digits between -0.42 and -0.35: 3e-14 relative.
+    """
+    direct = (x < -0.3) & (x > -0.5)
+    return jnp.where(direct, jnp.log(jnp.where(direct, 1.0 + x, 1.0)), jnp.log1p(jnp.where(direct, 0.0, x)))
+
+
+def stirling_remainder(x: jax.Array) -> jax.Array:
+    """Return log x! - ((x + 1/2) log x - x + log(2 pi)/2) for whole x >= 1.
+
+    Absolute error below 1e-16: the large terms, whose rounding ruins a difference of log-gammas
+    (6e-10 at x = 1e6), never appear. Source: Stirling's series, DLMF 5.11.1.
+    """
+    small = jnp.asarray(_SMALL, x.dtype)[jnp.clip(x, 0, _SERIES_FROM - 1).astype(jnp.int32)]
+    return jnp.where(x < _SERIES_FROM, small, _series(jnp.maximum(x, _SERIES_FROM)))
+
+
+def binomial_ratio(n: jax.Array, u: jax.Array, k: jax.Array) -> jax.Array:
+    """Return C(n - u, k) / C(n, k): the share of k-subsets of n items that avoid u given ones.
+
+    Whole numbers as floats, 0 <= u <= n and 0 <= k <= n; exactly 1 at u = 0 or k = 0 and exactly
+    0 where k > n - u. With m = n - u - k the logarithm is
+
+        (m + 1/2) log1p(uk / nm) + k log1p(-u/n) + u log1p(-k/n)
+        + R(n - u) + R(n - k) - R(n) - R(m),
+
+    R the Stirling remainder: every term is of the order of the result, so that the ratio keeps
+    relative accuracy (about 4e-16 times 1 + |log ratio|) at constant cost for any n. A difference of
+    log-gammas loses it, a product over k costs k steps for one budget.
+    """
+    n, u, k = jnp.broadcast_arrays(n, u, k)
+    m = n - u - k
+    inside = (m > 0) & (u > 0) & (k > 0)
+    n1, u1, k1, m1 = (jnp.where(inside, a, one) for a, one in ((n, 3.0), (u, 1.0), (k, 1.0), (m, 1.0)))
+    log_ratio = (
+        (m1 + 0.5) * log1p(u1 * k1 / (n1 * m1))
+        + k1 * _log_share(n1 - u1, u1, n1)
+        + u1 * _log_share(n1 - k1, k1, n1)
+        + stirling_remainder(n1 - u1)
+        + stirling_remainder(n1 - k1)
+        - stirling_remainder(n1)
+        - stirling_remainder(m1)
+    )
+    last = jnp.exp(_log_reciprocal_binomial(u, k))
+    edge = jnp.where((u == 0) | (k == 0), 1.0, jnp.where(m == 0, last, 0.0))
+    return jnp.where(inside, jnp.exp(log_ratio), edge).astype(n.dtype)
+
+
+def _log_share(part: jax.Array, rest: jax.Array, n: jax.Array) -> jax.Array:
+    """Return log(part / n) where part + rest = n, accurate when either is small."""
+    return jnp.where(rest < part, log1p(-rest / n), jnp.log(part / n))
+
+
+def _log_reciprocal_binomial(u: jax.Array, k: jax.Array) -> jax.Array:
+    """Return -log C(u + k, k) where both are positive (elsewhere some finite number)."""
+    u, k = jnp.maximum(u, 1.0), jnp.maximum(k, 1.0)
+    n = u + k
+    return (
+        k * _log_share(k, u, n)
+        + u * _log_share(u, k, n)
+        + 0.5 * jnp.log(u * k / n)
+        + HALF_LOG_TWO_PI
+        + stirling_remainder(u)
+        + stirling_remainder(k)
+        - stirling_remainder(n)
+    )

@@ -1,0 +1,1 @@
+"""What was sampled: labelled samples, count tables, and how to read them."""
