@@ -1,0 +1,1 @@
+"""Unbiased curves from logs."""
