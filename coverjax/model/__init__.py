@@ -1,0 +1,1 @@
+"""What can be sampled, per input: laws over outcomes, router-generators, and families of both."""
