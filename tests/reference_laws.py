@@ -74,7 +74,7 @@ def scheduled(draw_laws, declared):
 
 
 def in_orders(orders, laws, declared, budget):
-    """Curves of passes over latents without repeats: orders is [(probability, order)], redrawn for every pass."""
+    """Curves of passes over latents without repeats: orders = [(probability, order)], new for every pass."""
 
     def choose(history):
         width = len(orders[0][1])

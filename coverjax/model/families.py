@@ -13,7 +13,6 @@ from jaxtyping import Float
 from coverjax.foundation import rng
 from coverjax.foundation.checks import InputError, shown
 from coverjax.foundation.precision import float64_kernel
-from coverjax.model import outcomes as parts
 from coverjax.model.law import OutcomeLaw
 from coverjax.model.router_generator import RouterGenerator
 
@@ -43,7 +42,7 @@ def geometric(inputs: int, strategies: int, ratio: float = 0.5) -> OutcomeLaw:
 
 
 def two_tier(inputs: int, common: int, rare: int, common_mass: float) -> OutcomeLaw:
-    """Return a law in which `common` strategies share `common_mass` equally and `rare` ones share the rest."""
+    """Return a law of `common` strategies that share `common_mass` equally and `rare` ones that share the rest."""
     common, rare = _size("common", common), _size("rare", rare)
     mass = _share("common_mass", common_mass)
     return _same_row(inputs, np.repeat([mass / common, (1.0 - mass) / rare], [common, rare]))
@@ -85,7 +84,7 @@ def confusion(
     router: Any = None,
     permute_key: jax.Array | None = None,
 ) -> RouterGenerator:
-    """Return a router-generator with symmetric confusion: one latent per strategy, heard wrong with probability eps.
+    """Return a router-generator with one latent per strategy, mistaken with probability eps.
 
     W[z, s] = 1 - eps where s is the latent's strategy, eps / (M - 1) elsewhere. Two inputs under one
     latent agree with probability (1 - eps)^2 + eps^2 / (M - 1).
