@@ -1,13 +1,13 @@
 """The one table behind every estimator: the chance that a random k-subset avoids u of n samples.
 
 C(n - u, k) / C(n, k) depends on n, u and k only, so an estimator that sums it over strategies, pairs of
-strategies or sets of strategies is a histogram of u (exact integers) times a small table. That costs
-inputs x (n + 1) x B multiplications however many terms the sum has, and terms that cancel do so in
-integers.
+strategies or sets of strategies is a histogram of u (whole numbers, exact) times a small table. That costs
+inputs x (n + 1) x B multiplications however many terms the sum has, and terms that cancel do so as whole
+numbers.
 """
 
-import jax
-import jax.numpy as jnp
+import functools
+
 import numpy as np
 from jaxtyping import Array, Float
 
@@ -15,19 +15,25 @@ from coverjax.foundation.numerics import binomial_ratio
 from coverjax.foundation.precision import float64_kernel
 from coverjax.foundation.shapes import blocks, bucket, pad_axis
 
-_TABLE_NUMBERS = 1 << 23
-"""The most numbers of one table held at a time (64 MB)."""
+_TABLE_NUMBERS = 1 << 20
+"""The most numbers of one table held at a time (8 MB); a few tables are remembered."""
 
 
 @float64_kernel
-def _avoided(
-    weights: Float[Array, "rows values"],
-    n: Float[Array, ""],
-    values: Float[Array, "values"],
-    budgets: Float[Array, "budgets"],
-) -> Float[Array, "rows budgets"]:
-    table = binomial_ratio(n, values[:, None], budgets[None, :])
-    return jnp.matmul(weights, table, precision=jax.lax.Precision.HIGHEST)
+def _ratios(
+    n: Float[Array, ""], avoided: Float[Array, "values"], budgets: Float[Array, "budgets"]
+) -> Float[Array, "values budgets"]:
+    return binomial_ratio(n, avoided[:, None], budgets[None, :])
+
+
+@functools.lru_cache(maxsize=16)
+def _table(n: int, avoided: bytes, budgets: bytes) -> np.ndarray:
+    """C(n - u, k) / C(n, k) for every u and k of two int64 arrays, float64 [values, budgets]."""
+    u, k = (np.frombuffer(values, np.int64).astype(np.float64) for values in (avoided, budgets))
+    padded = _ratios(np.float64(n), pad_axis(u, bucket(len(u))), pad_axis(k, bucket(len(k))))
+    table = np.ascontiguousarray(padded[: len(u), : len(k)])
+    table.flags.writeable = False
+    return table
 
 
 def avoidance_sums(
@@ -39,17 +45,14 @@ def avoidance_sums(
         n: number of samples of each row [rows].
         avoided: the u_j, whole numbers from 0 to n [rows, terms].
         weights: [rows, terms] (0 leaves a term out), or None for ones.
-        budgets: k, from 0 [B]; rows with n < k get NaN there.
+        budgets: k, from 0 to the smallest n [B].
     """
-    out = np.full((len(n), len(budgets)), np.nan)
-    for size in np.unique(n):
-        rows = np.flatnonzero(n == size)
-        within = budgets <= size
-        if not within.any():
-            continue
-        u = avoided[rows]
+    out = np.empty((len(n), len(budgets)))
+    sizes = np.unique(n)
+    for size in sizes:
+        rows = slice(None) if len(sizes) == 1 else np.flatnonzero(n == size)
         w = None if weights is None else weights[rows]
-        out[np.ix_(rows, within)] = _one_size(int(size), u, w, budgets[within])
+        out[rows] = _one_size(int(size), avoided[rows], w, budgets.astype(np.int64))
     return out
 
 
@@ -61,15 +64,11 @@ def _one_size(n: int, avoided: np.ndarray, weights: np.ndarray | None, budgets: 
         values, index = np.unique(avoided, return_inverse=True)
         index = index.reshape(avoided.shape)
     histogram = weighted_histogram(index, weights, len(values))
-    columns = pad_axis(values.astype(np.float64), bucket(len(values)))
-    padded = pad_axis(pad_axis(histogram, bucket(len(histogram))), len(columns), axis=1)
-    width = bucket(min(len(budgets), max(8, _TABLE_NUMBERS // len(columns))))
-    parts = []
-    for part in blocks(len(budgets), width):
-        k = budgets[part].astype(np.float64)
-        sums = _avoided(padded, np.float64(n), columns, pad_axis(k, width))
-        parts.append(sums[: len(histogram), : len(k)])
-    return np.concatenate(parts, axis=1)
+    names = np.ascontiguousarray(values, dtype=np.int64).tobytes()
+    out = np.empty((len(avoided), len(budgets)))
+    for part in blocks(len(budgets), _TABLE_NUMBERS // max(1, len(values))):
+        out[:, part] = histogram @ _table(n, names, budgets[part].tobytes())
+    return out
 
 
 def weighted_histogram(index: np.ndarray, weights: np.ndarray | None, size: int) -> np.ndarray:
@@ -77,4 +76,4 @@ def weighted_histogram(index: np.ndarray, weights: np.ndarray | None, size: int)
     rows = len(index)
     flat = (np.arange(rows)[:, None] * size + index).ravel()
     heavy = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64).ravel()
-    return np.bincount(flat, heavy, minlength=rows * size).astype(np.float64).reshape(rows, size)
+    return np.bincount(flat, heavy, minlength=rows * size).astype(np.float64, copy=False).reshape(rows, size)

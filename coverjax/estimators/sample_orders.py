@@ -1,0 +1,124 @@
+"""Curves from when each strategy first appears: the observed order, or random orders of a trial.
+
+An adaptive policy's log has one order that means anything, the observed one. An exchangeable trial whose
+match sets are too rich for the lattice is averaged over random orders, with a standard error.
+"""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, Key
+
+from coverjax.foundation.precision import float64_kernel
+from coverjax.foundation.rng import stream_numbers
+
+ORDERS = 2_000
+"""Random orders of each trial; the standard error of a probability is then at most 0.0112."""
+
+Moments = dict[str, Float[Array, "trials ..."]]
+
+
+def first_appearance(
+    matches: Bool[Array, "samples strategies"], rank: Int[Array, "samples"]
+) -> Int[Array, "strategies"]:
+    """Return the rank (1, 2, ...) of the first sample that matches a strategy; a huge one when none does."""
+    never = jnp.iinfo(rank.dtype).max
+    return jnp.min(jnp.where(matches, rank[:, None], never), axis=0)
+
+
+def _order_curves(
+    first: Int[Array, "strategies"], counted: Bool[Array, "strategies"], budgets: Int[Array, "budgets"], law: bool
+) -> Moments:
+    """The curves of one order: all of them follow from the first appearances."""
+    by_now = (first[None, :] <= budgets[:, None]) & counted
+    here = (first[None, :] == budgets[:, None]) & counted
+    distinct = by_now.sum(axis=1)
+    curves = {
+        "distinct": distinct,
+        "novelty_any": here.any(axis=1),
+        "novelty_count": here.sum(axis=1),
+        "full_coverage": distinct == counted.sum(),
+        "strategy_auc": jnp.clip(budgets[-1] + 1 - first, 0, None) / budgets[-1],
+    }
+    if law:
+        curves["count_law"] = distinct[:, None] == jnp.arange(len(counted) + 1)
+    return {name: value.astype(jnp.float64) for name, value in curves.items()}
+
+
+@functools.partial(float64_kernel, static=("law",))
+def observed_order_curves(
+    matches: Bool[Array, "runs samples strategies"],
+    counted: Bool[Array, "runs strategies"],
+    budgets: Int[Array, "budgets"],
+    law: bool,
+) -> Moments:
+    """Return the curves of each run in its observed order: whole numbers, exact, no average."""
+    rank = jnp.arange(1, matches.shape[1] + 1)
+
+    def one(match: Array, count: Array) -> Moments:
+        return _order_curves(first_appearance(match, rank), count, budgets, law)
+
+    return jax.vmap(one)(matches, counted)
+
+
+@functools.partial(float64_kernel, static=("law", "orders"))
+def _random_orders(
+    keys: Key[Array, "runs"],
+    matches: Bool[Array, "runs samples strategies"],
+    counted: Bool[Array, "runs strategies"],
+    n: Int[Array, "runs"],
+    budgets: Int[Array, "budgets"],
+    law: bool,
+    orders: int,
+) -> tuple[Moments, Moments]:
+    samples = matches.shape[1]
+
+    def one_order(run: tuple[Array, Array, Array], key: Array) -> Moments:
+        match, count, size = run
+        # Padding sorts behind every sample, so that a shorter run draws the same order of its own samples.
+        mark = jnp.where(jnp.arange(samples) < size, jax.vmap(_uniform, (None, 0))(key, jnp.arange(samples)), 2.0)
+        rank = jnp.argsort(jnp.argsort(mark)) + 1
+        return _order_curves(first_appearance(match, rank), count, budgets, law)
+
+    def one_run(args: tuple[Array, Array, Array, Array]) -> tuple[Moments, Moments]:
+        key, *run = args
+
+        def add(total: tuple[Moments, Moments], number: Array) -> tuple[tuple[Moments, Moments], None]:
+            curves = one_order((run[0], run[1], run[2]), jax.random.fold_in(key, number))
+            squares = {name: value * value for name, value in curves.items()}
+            return jax.tree.map(jnp.add, total, (curves, squares)), None
+
+        shape = jax.eval_shape(one_order, (run[0], run[1], run[2]), key)
+        zero = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shape)
+        (sums, squares), _ = jax.lax.scan(add, (zero, zero), jnp.arange(orders))
+        mean = jax.tree.map(lambda s: s / orders, sums)
+        # Whole numbers, so that a curve without spread gets exactly 0.
+        spread = jax.tree.map(
+            lambda q, s: jnp.sqrt(jnp.clip(q * orders - s * s, 0.0, None) / (orders - 1)) / orders, squares, sums
+        )
+        return mean, spread
+
+    return jax.lax.map(one_run, (keys, matches, counted, n))
+
+
+def _uniform(key: Array, sample: Array) -> Array:
+    return jax.random.uniform(jax.random.fold_in(key, sample), dtype=jnp.float64)
+
+
+def random_order_curves(
+    names: list[str],
+    matches: np.ndarray,
+    counted: np.ndarray,
+    n: np.ndarray,
+    budgets: np.ndarray,
+    law: bool,
+    orders: int = ORDERS,
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Return the curves of exchangeable runs averaged over random orders, and their standard errors.
+
+    The stream of a run is named by `names`, so the numbers do not depend on which other runs there are.
+    """
+    keys = jax.vmap(jax.random.fold_in, in_axes=(None, 0))(jax.random.key(0), stream_numbers(names))
+    return _random_orders(keys, matches, counted, n, budgets, law=law, orders=orders)
