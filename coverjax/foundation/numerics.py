@@ -100,3 +100,39 @@ def _log_reciprocal_binomial(u: jax.Array, k: jax.Array) -> jax.Array:
         + stirling_remainder(k)
         - stirling_remainder(n)
     )
+
+
+@jax.custom_jvp
+def miss(q: jax.Array, k: jax.Array) -> jax.Array:
+    """Return (1 - q)^k, the probability that k independent draws all miss something of probability q.
+
+    0 <= q <= 1, k >= 0 whole numbers as floats (no derivative is taken in k), 0^0 = 1. Relative error
+    about 2e-16 times 1 + |log of the result|. Derivative -k (1 - q)^(k-1), also at q = 0, q = 1 and k = 0, to
+    every order.
+    """
+    drawn = k > 0
+    return jnp.where(drawn, jnp.exp(jnp.where(drawn, k, 1.0) * log1p(-q)), 1.0).astype(q.dtype)
+
+
+@miss.defjvp
+def _miss_jvp(primals: tuple, tangents: tuple) -> tuple[jax.Array, jax.Array]:
+    q, k = primals
+    value = miss(q, k)
+    return value, (-k * miss(q, jnp.maximum(k - 1.0, 0.0)) * tangents[0]).astype(value.dtype)
+
+
+@jax.custom_jvp
+def hit(q: jax.Array, k: jax.Array) -> jax.Array:
+    """Return 1 - (1 - q)^k, the probability that k independent draws meet something of probability q.
+
+    As `miss`, with relative accuracy for tiny q too (k q for k q << 1). Derivative k (1 - q)^(k-1).
+    """
+    drawn = k > 0
+    return jnp.where(drawn, -jnp.expm1(jnp.where(drawn, k, 1.0) * log1p(-q)), 0.0).astype(q.dtype)
+
+
+@hit.defjvp
+def _hit_jvp(primals: tuple, tangents: tuple) -> tuple[jax.Array, jax.Array]:
+    q, k = primals
+    value = hit(q, k)
+    return value, (k * miss(q, jnp.maximum(k - 1.0, 0.0)) * tangents[0]).astype(value.dtype)
