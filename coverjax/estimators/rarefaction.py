@@ -75,9 +75,7 @@ def estimate(
     budgets = _budgets(log, budget)
     if log.method is None:
         return _estimate(log, budgets, coverage, names, str(log.provenance.get("method", "")))
-    return {
-        name: _estimate(part, budgets, coverage, names, name) for name, part in log.by_method().items()
-    }
+    return {name: _estimate(part, budgets, coverage, names, name) for name, part in log.by_method().items()}
 
 
 def _budgets(log: SampleLog | CountTable, budget: Any) -> np.ndarray:

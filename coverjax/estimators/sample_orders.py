@@ -29,7 +29,10 @@ def first_appearance(
 
 
 def _order_curves(
-    first: Int[Array, "strategies"], counted: Bool[Array, "strategies"], budgets: Int[Array, "budgets"], law: bool
+    first: Int[Array, "strategies"],
+    counted: Bool[Array, "strategies"],
+    budgets: Int[Array, "budgets"],
+    law: bool,
 ) -> Moments:
     """The curves of one order: all of them follow from the first appearances."""
     by_now = (first[None, :] <= budgets[:, None]) & counted
@@ -78,7 +81,9 @@ def _random_orders(
     def one_order(run: tuple[Array, Array, Array], key: Array) -> Moments:
         match, count, size = run
         # Padding sorts behind every sample, so that a shorter run draws the same order of its own samples.
-        mark = jnp.where(jnp.arange(samples) < size, jax.vmap(_uniform, (None, 0))(key, jnp.arange(samples)), 2.0)
+        mark = jnp.where(
+            jnp.arange(samples) < size, jax.vmap(_uniform, (None, 0))(key, jnp.arange(samples)), 2.0
+        )
         rank = jnp.argsort(jnp.argsort(mark)) + 1
         return _order_curves(first_appearance(match, rank), count, budgets, law)
 
@@ -96,7 +101,9 @@ def _random_orders(
         mean = jax.tree.map(lambda s: s / orders, sums)
         # Whole numbers, so that a curve without spread gets exactly 0.
         spread = jax.tree.map(
-            lambda q, s: jnp.sqrt(jnp.clip(q * orders - s * s, 0.0, None) / (orders - 1)) / orders, squares, sums
+            lambda q, s: jnp.sqrt(jnp.clip(q * orders - s * s, 0.0, None) / (orders - 1)) / orders,
+            squares,
+            sums,
         )
         return mean, spread
 

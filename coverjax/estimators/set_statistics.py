@@ -104,7 +104,10 @@ def _level_law(n: np.ndarray, inside: np.ndarray, size: np.ndarray, budgets: np.
     joint = joint.reshape(runs, elements + 1, most + 1)
     signs = np.array(
         [
-            [(-1.0) ** (m - a) * math.comb(elements - a, m - a) if a <= m else 0.0 for a in range(elements + 1)]
+            [
+                (-1.0) ** (m - a) * math.comb(elements - a, m - a) if a <= m else 0.0
+                for a in range(elements + 1)
+            ]
             for m in range(elements + 1)
         ]
     )
@@ -123,7 +126,9 @@ def _chain(
     draws = jnp.arange(like.shape[0], dtype=like.dtype)[:, None]
 
     def one(news: Array, offs: Array) -> Array:
-        def step(state: tuple[Array, Array], sample: tuple[Array, Array, Array]) -> tuple[tuple[Array, Array], None]:
+        def step(
+            state: tuple[Array, Array], sample: tuple[Array, Array, Array]
+        ) -> tuple[tuple[Array, Array], None]:
             untouched, touched = state
             number, is_new, is_off = sample
             untouched = jnp.where(is_new, untouched + touched, untouched)

@@ -14,9 +14,7 @@ class InputError(ValueError):
     """The caller's input is wrong; the message is one line and complete."""
 
 
-def file_error(
-    path: str | PathLike[str], line: int | None, field: str | None, message: str
-) -> InputError:
+def file_error(path: str | PathLike[str], line: int | None, field: str | None, message: str) -> InputError:
     """Build the error for one place in one file, as ``file:line: field: message``."""
     place = str(path) if line is None else f"{path}:{line}"
     return InputError(f"{place}: {message}" if field is None else f"{place}: {field}: {message}")

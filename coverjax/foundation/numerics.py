@@ -3,6 +3,7 @@
 All of them are elementwise, take and return JAX arrays, and keep the dtype they are given.
 """
 
+import decimal
 import math
 
 import jax
@@ -21,12 +22,14 @@ def _series(x: "np.ndarray | jax.Array") -> "np.ndarray | jax.Array":
 
 
 def _small_remainders() -> np.ndarray:
-    """Stirling remainders at 1..15, by the stable recurrence downward from the series; entry 0 is unused."""
-    table = np.zeros(_SERIES_FROM + 1)
-    table[_SERIES_FROM] = _series(np.float64(_SERIES_FROM))
-    for x in range(_SERIES_FROM - 1, 0, -1):
-        table[x] = table[x + 1] + (x + 0.5) * math.log1p(1.0 / x) - 1.0
-    return table[:_SERIES_FROM]
+    """Stirling remainders at 1..15 rounded from 40 digits; entry 0 is unused."""
+    with decimal.localcontext(prec=40):
+        pi = decimal.Decimal("3.141592653589793238462643383279502884197")
+        table = [decimal.Decimal(0)]
+        for x in map(decimal.Decimal, range(1, _SERIES_FROM)):
+            log_factorial = decimal.Decimal(math.factorial(int(x))).ln()
+            table.append(log_factorial - (x + decimal.Decimal("0.5")) * x.ln() + x - (2 * pi).ln() / 2)
+    return np.array([float(value) for value in table])
 
 
 _SMALL = _small_remainders()

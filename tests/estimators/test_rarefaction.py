@@ -48,7 +48,12 @@ def assert_matches_reference(curves, row: int, run, declared) -> None:
             wanted["coverage"] = exact["distinct"] / len(declared)
             wanted["full_coverage"] = exact["full_coverage"]
         for name, value in wanted.items():
-            assert abs(getattr(curves, name)[row, column] - float(value)) < TOLERANCE, (name, run, declared, k)
+            assert abs(getattr(curves, name)[row, column] - float(value)) < TOLERANCE, (
+                name,
+                run,
+                declared,
+                k,
+            )
         law = [float(p) for p in exact["count_law"]]
         np.testing.assert_allclose(curves.count_law[row, column, : len(law)], law, atol=TOLERANCE)
         deviation = float(exact["variance"]) ** 0.5
@@ -65,7 +70,12 @@ def test_estimates_equal_brute_force_over_all_subsets(rng):
 
 def test_estimates_are_unbiased_by_full_enumeration():
     """The expectation over every possible log of 4 samples is the law's own curve, in exact fractions."""
-    atoms = [(Fraction(3, 10), {0}), (Fraction(1, 5), {0, 1}), (Fraction(1, 4), {1, 2}), (Fraction(1, 4), set())]
+    atoms = [
+        (Fraction(3, 10), {0}),
+        (Fraction(1, 5), {0, 1}),
+        (Fraction(1, 4), {1, 2}),
+        (Fraction(1, 4), set()),
+    ]
     declared, n = {0, 1, 2}, 4
     for k in (1, 2, 3, 4):
         for name in ("distinct", "full_coverage"):
@@ -174,7 +184,9 @@ def test_edges_have_right_numbers_without_warnings():
 
 def test_methods_give_a_dict_at_common_budgets(rng):
     matches = rng.random((4, 6, 3)) < 0.5
-    log = SampleLog.from_arrays(matches, n=[6, 6, 4, 5], method=["a", "a", "b", "b"], ids=["x", "y", "x", "y"])
+    log = SampleLog.from_arrays(
+        matches, n=[6, 6, 4, 5], method=["a", "a", "b", "b"], ids=["x", "y", "x", "y"]
+    )
     curves = estimate(log)
     assert list(curves) == ["a", "b"]
     assert curves["a"].budgets.tolist() == curves["b"].budgets.tolist() == [1, 2, 3, 4]
@@ -224,7 +236,9 @@ def test_relations_between_the_curves(rng):
     np.testing.assert_allclose(curves.count_law @ numbers, curves.distinct, atol=1e-13)
     np.testing.assert_allclose(curves.count_law.sum(axis=2), 1.0, atol=1e-13)
     np.testing.assert_allclose(np.cumsum(curves.novelty_count, axis=1), curves.distinct, atol=1e-13)
-    np.testing.assert_allclose(np.nanmean(curves.strategy_auc, axis=1), curves.coverage.mean(axis=1), atol=1e-13)
+    np.testing.assert_allclose(
+        np.nanmean(curves.strategy_auc, axis=1), curves.coverage.mean(axis=1), atol=1e-13
+    )
     assert (np.diff(curves.coverage, axis=1) >= -1e-15).all()
     assert (np.diff(curves.coverage, n=2, axis=1) <= 1e-13).all()
     assert (curves.full_coverage <= curves.coverage + 1e-14).all()

@@ -1,0 +1,96 @@
+"""All-k curves from logs against the estimators people use."""
+
+import numpy as np
+
+import coverjax as cj
+from benchmarks.harness import Row, against
+
+
+def per_input_and_k(matches: np.ndarray) -> np.ndarray:
+    """The unbiased pass@k formula in the form that human-eval made common: one input, strategy and k at a time."""
+    inputs, n, strategies = matches.shape
+    counts = matches.sum(axis=1)
+    out = np.empty((inputs, n))
+    for i in range(inputs):
+        for k in range(1, n + 1):
+            total = 0.0
+            for c in counts[i]:
+                total += 1.0 if n - c < k else 1.0 - np.prod(1.0 - k / np.arange(n - c + 1, n + 1))
+            out[i, k - 1] = total / strategies
+    return out
+
+
+def vectorised(matches: np.ndarray) -> np.ndarray:
+    """The same by one cumulative product over k for every input and strategy at once."""
+    n = matches.shape[1]
+    counts = matches.sum(axis=1)
+    k = np.arange(1, n + 1)
+    factors = np.clip(n - counts[..., None] - k + 1, 0, None) / (n - k + 1)
+    return 1.0 - np.cumprod(factors, axis=-1).mean(axis=1)
+
+
+def by_table(matches: np.ndarray) -> np.ndarray:
+    """The best NumPy known to us: one table over (matches, k), looked up."""
+    n = matches.shape[1]
+    k = np.arange(1, n + 1)
+    factors = np.clip(n - np.arange(n + 1)[:, None] - k + 1, 0, None) / (n - k + 1)
+    return 1.0 - np.cumprod(factors, axis=-1)[matches.sum(axis=1)].mean(axis=1)
+
+
+def _gap(ours: cj.Curves, theirs: np.ndarray) -> float:
+    return float(np.abs(ours.coverage[: len(theirs)] - theirs).max())
+
+
+def rows(smoke: bool) -> list[Row]:
+    """Return the rows for logs."""
+    inputs = 40 if smoke else 1_000
+    rng = np.random.default_rng(0)
+    matches = rng.random((inputs, 128, 6)) < rng.uniform(0, 0.2, (inputs, 1, 6))
+    log = cj.SampleLog.from_arrays(matches)
+    part = max(1, inputs // 100)
+    size = f"{inputs:,} inputs x 128 samples x 6 strategies"
+
+    def floor(spent: float) -> str:
+        least = matches.nbytes / 1e10 + 8 * inputs * 128 / 1e10
+        return f"read the flags and write the curves at 10 GB/s: {least:.1e} s, {least / spent:.0%} reached"
+
+    def ours() -> cj.Curves:
+        return cj.estimate(log, include=())
+
+    return [
+        against(
+            f"C(k), all k, {size}",
+            ours,
+            "pass@k formula per input, strategy and k (1 % of the inputs, scaled)",
+            lambda: per_input_and_k(matches[:part]),
+            target=0 if smoke else 300,
+            pairs=3,
+            scale=inputs / part,
+            floor=floor,
+            difference=_gap,
+        ),
+        against(
+            f"C(k), all k, {size}",
+            ours,
+            "vectorised NumPy, cumulative product",
+            lambda: vectorised(matches),
+            target=0 if smoke else 3,
+            pairs=15,
+            difference=_gap,
+        ),
+        against(
+            f"C(k), all k, {size}",
+            ours,
+            "NumPy, one looked-up table",
+            lambda: by_table(matches),
+            pairs=15,
+            difference=_gap,
+        ),
+        against(
+            f"C, both novelties, F, deviation, all k, {size}",
+            lambda: cj.estimate(log),
+            "vectorised NumPy, C(k) only",
+            lambda: vectorised(matches),
+            pairs=5,
+        ),
+    ]

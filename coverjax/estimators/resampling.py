@@ -1,0 +1,118 @@
+"""Uncertainty WITHIN an input: whole samples drawn again with replacement."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float
+
+from coverjax.curves import PER_BUDGET
+from coverjax.estimators.rarefaction import estimate
+from coverjax.foundation.checks import InputError, fraction, one_of
+from coverjax.foundation.rng import stream_number
+from coverjax.inference.student import student_quantile
+from coverjax.logs.log import SampleLog
+
+FEW_SAMPLES = 32
+"""Below about this many samples the resampled interval undercovers."""
+
+_CELLS = 1 << 23
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SampleInterval:
+    """An interval for each input's own curve, given that the input was sampled n times.
+
+    Attributes:
+        low, high: ends [inputs, B]; for fractions cut to [0, 1]; NaN for inputs that left (too few samples)
+            and at points whose resamples all agree.
+        stderr: standard deviation over the resamples [inputs, B].
+        budgets: k [B].
+        level: nominal level, a fraction.
+        warnings: what a reader must know, one line each.
+    """
+
+    low: Float[np.ndarray, "inputs budgets"]
+    high: Float[np.ndarray, "inputs budgets"]
+    stderr: Float[np.ndarray, "inputs budgets"]
+    budgets: np.ndarray
+    level: float
+    warnings: tuple[str, ...]
+
+
+def sample_interval(
+    log: SampleLog,
+    budget: "int | Sequence[int] | np.ndarray | None" = None,
+    quantity: str = "coverage",
+    level: float = 0.95,
+    *,
+    coverage: str = "raw",
+    replicates: int = 1_000,
+    seed: int = 0,
+) -> SampleInterval:
+    """Compute an interval for the curve of EACH input by resampling its samples whole.
+
+    A sample is drawn again with its whole match set, so that strategies found together stay together.
+    The interval is estimate -+ t x (standard deviation over the resamples), t with n - 1 degrees of
+    freedom: percentiles would inherit the downward bias of a resample's number of distinct strategies.
+    It answers "what if this input were sampled again", not "what about other inputs": that is `interval`.
+
+    Args:
+        log: an exchangeable log with one trial an input and no method column.
+        budget: as in `estimate`. At k = n the curve is nearly flat in the resamples; prefer k <= n / 2.
+        quantity: a curve of `Curves` with one number per input and budget.
+        level: nominal level, a fraction.
+        coverage: which samples count: "raw", "valid" or "correct".
+        replicates: number of resamples.
+        seed: an input's stream is named by the seed and its id.
+
+    Raises:
+        InputError: the log is ordered, has several trials or methods, or lacks the curve.
+    """
+    one_of("quantity", quantity, PER_BUDGET)
+    level = fraction("level", level)
+    if log.ordered or log.method is not None or log.n.shape[1] != 1:
+        raise InputError(
+            "log: samples can be drawn again only where they are exchangeable, of one method and one trial; "
+            "split the log with by_method(), or use interval(...) over inputs"
+        )
+    curves = estimate(log, budget, coverage, include=(quantity,))
+    center = getattr(curves, quantity)
+    if center is None:
+        raise InputError(f"quantity: this log holds no {quantity}")
+    spread = np.full(center.shape, np.nan)
+    for row in np.flatnonzero(~curves.short):
+        spread[row] = _spread(log, int(row), curves.budgets, quantity, coverage, replicates, seed)
+    spread[spread <= 1e-12 * np.maximum(1.0, np.abs(center))] = np.nan
+    quantile = np.array([student_quantile(level, max(1, int(n))) for n in np.maximum(log.n[:, 0] - 1, 1)])
+    half = quantile[:, None] * spread
+    low, high = center - half, center + half
+    if not quantity.startswith(("distinct", "novelty_count", "undeclared")):
+        low, high = np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+    return SampleInterval(low, high, spread, curves.budgets, level, _cautions(log, curves.short))
+
+
+def _spread(
+    log: SampleLog, row: int, budgets: np.ndarray, quantity: str, coverage: str, replicates: int, seed: int
+) -> np.ndarray:
+    """Standard deviation over the resamples of one input [B]."""
+    n = int(log.n[row, 0])
+    rng = np.random.Generator(np.random.Philox([seed, stream_number(log.ids[row])]))
+    matches = log.kept(coverage)[row, 0, :n]
+    block = max(2, _CELLS // max(1, matches.size))
+    drawn = []
+    for start in range(0, replicates, block):
+        picks = rng.integers(n, size=(min(block, replicates - start), n))
+        again = SampleLog.from_arrays(matches[picks], declared=log.declared[row])
+        drawn.append(getattr(estimate(again, budgets, include=(quantity,)), quantity))
+    return np.concatenate(drawn).std(axis=0, ddof=1)
+
+
+def _cautions(log: SampleLog, short: np.ndarray) -> tuple[str, ...]:
+    few = int((log.n[~short, 0] < FEW_SAMPLES).sum())
+    if not few:
+        return ()
+    return (
+        f"within-input intervals: {few} inputs have fewer than {FEW_SAMPLES} samples; "
+        "resampling undercovers there",
+    )

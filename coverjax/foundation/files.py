@@ -1,0 +1,82 @@
+"""Files that are there whole or not at all: written under a temporary name, then renamed."""
+
+import contextlib
+import errno
+import os
+import pathlib
+import shutil
+from collections.abc import Iterator
+
+from coverjax.foundation.checks import InputError
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}
+"""What goes wrong in the middle of writing through no fault of the program."""
+
+
+def _refused(path: pathlib.Path, error: OSError) -> InputError:
+    why = error.strerror or str(error)
+    return InputError(f"{path}: must be a place that can be written to; {why}; choose another or make room")
+
+
+@contextlib.contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
+    """Offer a temporary path beside `path` to write to; rename it at the end, remove it on error.
+
+    Raises:
+        InputError: the place can't be written to, or there is no room.
+    """
+    final = pathlib.Path(path)
+    if final.is_dir():
+        raise InputError(f"{final}: must be a file that can be written; there is a folder of that name")
+    temporary = final.with_name(f".part-{os.getpid()}-{final.name}")
+    try:
+        temporary.touch()
+    except OSError as error:
+        raise _refused(final, error) from error
+    try:
+        yield temporary
+        os.replace(temporary, final)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise _refused(final, error) if error.errno in _FULL else error from error
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+@contextlib.contextmanager
+def whole_folder(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
+    """Offer an empty temporary folder inside `path`; at the end each file in it moves up by a rename.
+
+    Files of the same names are replaced, others are left alone. On error nothing is left behind: neither
+    a part of the files nor folders that were not there before.
+
+    Raises:
+        InputError: the place can't be written to, or there is no room.
+    """
+    final = pathlib.Path(path)
+    made = [folder for folder in (final, *final.parents) if not folder.exists()]
+    part = final / f".part-{os.getpid()}"
+    try:
+        part.mkdir(parents=True)
+    except OSError as error:
+        _remove_empty(made)
+        raise _refused(final, error) from error
+    try:
+        yield part
+        for file in sorted(part.iterdir()):
+            os.replace(file, final / file.name)
+        part.rmdir()
+    except BaseException as error:
+        shutil.rmtree(part, ignore_errors=True)
+        _remove_empty(made)
+        if isinstance(error, OSError) and error.errno in _FULL:
+            raise _refused(final, error) from error
+        raise
+
+
+def _remove_empty(folders: list[pathlib.Path]) -> None:
+    """Remove the folders, innermost first, as long as they are empty."""
+    with contextlib.suppress(OSError):
+        for folder in folders:
+            folder.rmdir()
