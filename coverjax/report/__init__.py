@@ -1,0 +1,1 @@
+"""Tables, figures and summary documents made of curves."""
