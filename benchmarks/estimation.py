@@ -7,7 +7,7 @@ from benchmarks.harness import Row, against
 
 
 def per_input_and_k(matches: np.ndarray) -> np.ndarray:
-    """The unbiased pass@k formula in the form that human-eval made common: one input, strategy and k at a time."""
+    """The unbiased pass@k formula as human-eval made it common: one input, strategy and k at a time."""
     inputs, n, strategies = matches.shape
     counts = matches.sum(axis=1)
     out = np.empty((inputs, n))

@@ -107,7 +107,8 @@ def machine() -> str:
 def markdown(rows: list[Row]) -> str:
     """Return the rows as a table."""
     lines = [
-        "| work | peer | ratio (lowest to highest pair) | at least | first call | ours | peer | floor | largest difference |",
+        "| work | peer | ratio (lowest to highest pair) | at least | first call | ours | peer | floor "
+        "| largest difference |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:

@@ -65,7 +65,7 @@ def expected_over_laws(atoms, n, statistic):
 
 
 def first_coverage_orders(run, declared, needed):
-    """Distribution of T (first k with `needed` declared strategies) over all orders, as {k: share}; None = never."""
+    """Distribution over all orders of T, the first k with `needed` strategies: {k: share}, None = never."""
     law: dict = {}
     orders = list(permutations(run))
     for order in orders:

@@ -1,4 +1,4 @@
-"""The house rules that a machine can check: what imports what, how large things are, what bears which name."""
+"""The house rules that a machine can check: what imports what, how large things are, who bears which name."""
 
 import ast
 import pathlib

@@ -41,7 +41,7 @@ def _distinct(n: np.ndarray, counts: np.ndarray, seen: np.ndarray, budgets: np.n
 
 
 def novelty_count(n: np.ndarray, counts: np.ndarray, seen: np.ndarray, budgets: np.ndarray) -> np.ndarray:
-    """Expected number of new labels of `seen` in sample i: sum_s C(n-c_s,i-1)/C(n,i-1) c_s/(n-i+1), [runs, B].
+    """Expected number of labels new in sample i: sum_s C(n-c_s,i-1)/C(n,i-1) c_s/(n-i+1), [runs, B].
 
     A difference of two values of `distinct` would lose the relative accuracy of a small novelty.
     """

@@ -66,16 +66,26 @@ def estimate(
         >>> cj.estimate(log).coverage.round(4).tolist()
         [[0.5, 0.8333, 1.0]]
     """
+    if log.method is None:
+        return estimate_method(log, budget, coverage, include)
+    budgets = _budgets(log, budget)
+    return {name: estimate_method(part, budgets, coverage, include) for name, part in log.by_method().items()}
+
+
+def estimate_method(
+    log: SampleLog | CountTable,
+    budget: int | Sequence[int] | np.ndarray | None = None,
+    coverage: str = "raw",
+    include: str | Sequence[str] = "default",
+) -> Curves:
+    """Do what `estimate` does for a log of one method."""
     names = included(include)
     if isinstance(log, SampleLog) and log.repeats_latent():
         raise InputError(
             "strategies: these labels only repeat the latent, and latent coverage is no strategy coverage; "
             "label the outputs without looking at the latent"
         )
-    budgets = _budgets(log, budget)
-    if log.method is None:
-        return _estimate(log, budgets, coverage, names, str(log.provenance.get("method", "")))
-    return {name: _estimate(part, budgets, coverage, names, name) for name, part in log.by_method().items()}
+    return _estimate(log, _budgets(log, budget), coverage, names, str(log.provenance.get("method", "")))
 
 
 def _budgets(log: SampleLog | CountTable, budget: Any) -> np.ndarray:

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from coverjax.curves import PER_BUDGET
-from coverjax.estimators.rarefaction import estimate
+from coverjax.estimators.rarefaction import estimate_method
 from coverjax.foundation.checks import InputError, fraction, one_of
 from coverjax.foundation.rng import stream_number
 from coverjax.inference.student import student_quantile
@@ -76,10 +76,11 @@ def sample_interval(
             "log: samples can be drawn again only where they are exchangeable, of one method and one trial; "
             "split the log with by_method(), or use interval(...) over inputs"
         )
-    curves = estimate(log, budget, coverage, include=(quantity,))
+    curves = estimate_method(log, budget, coverage, include=(quantity,))
     center = getattr(curves, quantity)
     if center is None:
         raise InputError(f"quantity: this log holds no {quantity}")
+    assert curves.short is not None
     spread = np.full(center.shape, np.nan)
     for row in np.flatnonzero(~curves.short):
         spread[row] = _spread(log, int(row), curves.budgets, quantity, coverage, replicates, seed)
@@ -104,7 +105,7 @@ def _spread(
     for start in range(0, replicates, block):
         picks = rng.integers(n, size=(min(block, replicates - start), n))
         again = SampleLog.from_arrays(matches[picks], declared=log.declared[row])
-        drawn.append(getattr(estimate(again, budgets, include=(quantity,)), quantity))
+        drawn.append(getattr(estimate_method(again, budgets, include=(quantity,)), quantity))
     return np.concatenate(drawn).std(axis=0, ddof=1)
 
 

@@ -24,7 +24,7 @@ _CHAIN_NUMBERS = 1 << 22
 
 @dataclasses.dataclass(frozen=True)
 class SetCurves:
-    """The curves that need match sets and not only counts, float64 [runs, budgets, ...]; None where not asked."""
+    """The curves that need match sets and not only counts, [runs, budgets, ...]; None where not asked."""
 
     full_coverage: np.ndarray | None = None
     novelty_any: np.ndarray | None = None
@@ -122,7 +122,7 @@ def _level_law(n: np.ndarray, inside: np.ndarray, size: np.ndarray, budgets: np.
 def _chain(
     new: Int[Array, "runs samples"], off: Int[Array, "runs samples"], like: Float[Array, "draws counts"]
 ) -> Float[Array, "runs draws counts"]:
-    """P(|S_k| = j) over all k-subsets of a run whose samples are sorted by strategy, off-strategy ones first."""
+    """P(|S_k| = j) over all k-subsets of runs with samples sorted by strategy, off-strategy ones first."""
     draws = jnp.arange(like.shape[0], dtype=like.dtype)[:, None]
 
     def one(news: Array, offs: Array) -> Array:

@@ -28,9 +28,9 @@ def shown(value: object, limit: int = 60) -> str:
 
 def listed(names: Iterable[object], limit: int = 6) -> str:
     """List names for a message; after `limit` of them only their number."""
-    names = [str(name) for name in names]
-    more = len(names) - limit
-    return ", ".join(names[:limit]) + (f" and {more} more" if more > 0 else "")
+    words = [str(name) for name in names]
+    more = len(words) - limit
+    return ", ".join(words[:limit]) + (f" and {more} more" if more > 0 else "")
 
 
 def one_of(name: str, value: object, allowed: Sequence[str]) -> str:

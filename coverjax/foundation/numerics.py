@@ -64,7 +64,7 @@ def binomial_ratio(n: jax.Array, u: jax.Array, k: jax.Array) -> jax.Array:
         + R(n - u) + R(n - k) - R(n) - R(m),
 
     R the Stirling remainder: every term is of the order of the result, so that the ratio keeps
-    relative accuracy (about 4e-16 times 1 + |log ratio|) at constant cost for any n. A difference of
+    relative accuracy (within 1e-15 times 1 + |log ratio|) at constant cost for any n. A difference of
     log-gammas loses it, a product over k costs k steps for one budget.
     """
     n, u, k = jnp.broadcast_arrays(n, u, k)
