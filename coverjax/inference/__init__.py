@@ -1,0 +1,1 @@
+"""Uncertainty over units, on arrays [units, points]: intervals, simultaneous bands, paired comparisons."""
