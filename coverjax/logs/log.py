@@ -8,9 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from coverjax.foundation.checks import InputError, input_ids, one_of, shown
-
-KINDS = ("raw", "valid", "correct")
-"""Kinds of coverage: all samples, those flagged valid, those flagged correct."""
+from coverjax.logs.counts import KINDS, CountTable, several_trials
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -157,9 +155,10 @@ class SampleLog:
         """Return the log of some rows, in the order given."""
         rows = np.asarray(rows)
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
-        picked = {
-            name: None if getattr(self, name) is None else getattr(self, name)[rows]
-            for name in ("matches", "n", "declared", "ids", "method", "valid", "correct", "score", "latent")
+        names = ("matches", "n", "declared", "ids", "method", "valid", "correct", "score", "latent")
+        held = {name: getattr(self, name) for name in names}
+        picked: dict[str, Any] = {
+            name: None if array is None else array[rows] for name, array in held.items()
         }
         return dataclasses.replace(self, labels=tuple(self.labels[i] for i in rows), **picked)
 
@@ -170,7 +169,9 @@ class SampleLog:
         logs = {}
         for name in dict.fromkeys(self.method.tolist()):
             part = self.take(self.method == name)
-            logs[name] = dataclasses.replace(part, method=None, provenance={**self.provenance, "method": name})
+            logs[name] = dataclasses.replace(
+                part, method=None, provenance={**self.provenance, "method": name}
+            )
         return logs
 
     def kept(self, coverage: str) -> Bool[np.ndarray, "inputs trials samples labels"]:
@@ -188,6 +189,38 @@ class SampleLog:
                 f"{coverage} coverage is unknown: add the column or use coverage='raw'"
             )
         return self.matches & flags[..., None]
+
+    def counts(self) -> CountTable:
+        """Count the samples that match each label, forgetting the samples.
+
+        Raises:
+            InputError: the log is ordered, or some row has several trials: a count table knows neither.
+        """
+        if self.ordered:
+            raise InputError(
+                "ordered: counts forget the order of the samples, and this log's order means something"
+            )
+        several = (self.n > 0).sum(axis=1) > 1
+        if several.any():
+            raise several_trials(self.ids[int(np.argmax(several))])
+        kinds = {
+            kind: None if getattr(self, kind) is None else self.kept(kind).sum(axis=(1, 2))
+            for kind in ("valid", "correct")
+        }
+        return CountTable(
+            counts=self.matches.sum(axis=(1, 2)),
+            n=self.n.sum(axis=1),
+            declared=self.declared,
+            labels=self.labels,
+            ids=self.ids,
+            method=self.method,
+            counts_valid=kinds["valid"],
+            counts_correct=kinds["correct"],
+            labelers=self.labelers,
+            declared_given=self.declared_given,
+            copies_latent=self.repeats_latent(),
+            provenance=self.provenance,
+        )
 
     def with_min_score(self, threshold: float) -> "SampleLog":
         """Return the log with a sample counted as correct exactly when its score is >= threshold."""
@@ -218,7 +251,9 @@ def _flags(name: str, values: Any) -> np.ndarray:
     if array.dtype == bool:
         return array
     if array.dtype == object or not np.isin(array, (0, 1)).all():
-        raise InputError(f"{name}: must hold flags (bool, or 0 and 1); got {shown(array.ravel()[:4].tolist())}")
+        raise InputError(
+            f"{name}: must hold flags (bool, or 0 and 1); got {shown(array.ravel()[:4].tolist())}"
+        )
     return array.astype(bool)
 
 
@@ -231,7 +266,9 @@ def _sample_counts(n: Any, inputs: int, trials: int, samples: int) -> np.ndarray
     if counts.shape != (inputs, trials):
         raise InputError(f"n: must have shape [{inputs}] or [{inputs}, {trials}]; got {counts.shape}")
     if not np.all(counts == np.floor(counts)) or counts.min() < 0 or counts.max() > samples:
-        raise InputError(f"n: must be whole numbers from 0 to {samples}, the samples of `matches`; got {shown(n)}")
+        raise InputError(
+            f"n: must be whole numbers from 0 to {samples}, the samples of `matches`; got {shown(n)}"
+        )
     return counts.astype(np.int64)
 
 
@@ -276,18 +313,11 @@ def _row_methods(method: Sequence[str], inputs: int) -> np.ndarray:
 
 
 def _row_ids(ids: Sequence[object] | None, method: np.ndarray) -> np.ndarray:
-    """Names of the rows of a log with methods: distinct within a method."""
-    if ids is None:
-        seen: dict[str, int] = {}
-        ids = [seen.setdefault(name, -1) for name in method]
-        ids = []
-        for name in method:
-            seen[name] += 1
-            ids.append(seen[name])
-    rows = np.empty(len(method), dtype=object)
-    if len(ids) != len(method):
+    """Names of the rows of a log with methods, distinct within a method; 0, 1, ... in each when None."""
+    if ids is not None and len(ids) != len(method):
         raise InputError(f"ids: must name each of the {len(method)} rows; got {len(ids)} names")
-    rows[:] = list(ids)
+    rows = np.empty(len(method), dtype=object)
     for name in dict.fromkeys(method.tolist()):
-        input_ids(rows[method == name], int((method == name).sum()))
+        of = np.flatnonzero(method == name)
+        rows[of] = input_ids(None if ids is None else [ids[row] for row in of], len(of))
     return rows
