@@ -1,4 +1,4 @@
-"""`CountTable`: how many samples of each input match each label, where the samples themselves are not kept."""
+"""`CountTable`: how many samples of each input match each label; the samples themselves are not kept."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -153,7 +153,7 @@ class CountTable:
         counts = self.counts if coverage == "raw" else getattr(self, f"counts_{coverage}")
         if counts is None:
             raise InputError(
-                f"coverage: must be a kind that the table can tell; it holds no counts of {coverage} samples: "
+                f"coverage: must be a kind that the table can tell; it has no counts of {coverage} samples: "
                 f"count a log that has a `{coverage}` column, or use coverage='raw'"
             )
         return counts
@@ -166,8 +166,8 @@ class CountTable:
 def several_trials(name: object) -> InputError:
     """The error for samples of several trials that are to be counted."""
     return InputError(
-        f"trial: a count table has no trials, and the input {shown(name)} has several; keep the samples, or leave "
-        "the trials out of the log where all samples are exchangeable"
+        f"trial: a count table has no trials, and the input {shown(name)} has several; keep the samples, or "
+        "leave the trials out of the log where all samples are exchangeable"
     )
 
 

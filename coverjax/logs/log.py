@@ -107,7 +107,7 @@ class SampleLog:
         mask = np.ones((inputs, width), bool) if declared is None else _flags("declared", declared)
         if mask.shape not in ((width,), (inputs, width)):
             raise InputError(
-                f"declared: must be bool [{width}] or [{inputs}, {width}], a flag for every label of `matches`; "
+                f"declared: must be bool [{width}] or [{inputs}, {width}], a flag for each label of `matches`; "
                 f"got shape {mask.shape}"
             )
         shape = (inputs, trials, samples)
@@ -319,5 +319,5 @@ def _row_ids(ids: Sequence[object] | None, method: np.ndarray) -> np.ndarray:
     rows = np.empty(len(method), dtype=object)
     for name in dict.fromkeys(method.tolist()):
         of = np.flatnonzero(method == name)
-        rows[of] = input_ids(None if ids is None else [ids[row] for row in of], len(of))
+        rows[of] = input_ids(None if ids is None else [ids[row] for row in of.tolist()], len(of))
     return rows
