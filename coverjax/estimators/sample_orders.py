@@ -28,6 +28,14 @@ def first_appearance(
     return jnp.min(jnp.where(matches, rank[:, None], never), axis=0)
 
 
+def first_appearances(matches: np.ndarray) -> np.ndarray:
+    """Return the position (1, 2, ...) of the first sample that matches each label; 0 when none does.
+
+    [..., samples, labels] -> int64 [..., labels].
+    """
+    return np.where(matches.any(axis=-2), matches.argmax(axis=-2) + 1, 0)
+
+
 def _order_curves(
     first: Int[Array, "strategies"],
     counted: Bool[Array, "strategies"],
