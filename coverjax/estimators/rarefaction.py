@@ -80,7 +80,7 @@ def estimate_method(
 ) -> Curves:
     """Do what `estimate` does for a log of one method."""
     names = included(include)
-    if isinstance(log, SampleLog) and log.repeats_latent():
+    if log.repeats_latent():
         raise InputError(
             "strategies: these labels only repeat the latent, and latent coverage is no strategy coverage; "
             "label the outputs without looking at the latent"
