@@ -1,0 +1,1 @@
+"""Laws whose curves have a formula: exact values, no sampling."""
