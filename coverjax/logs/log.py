@@ -107,7 +107,7 @@ class SampleLog:
         mask = np.ones((inputs, width), bool) if declared is None else _flags("declared", declared)
         if mask.shape not in ((width,), (inputs, width)):
             raise InputError(
-                f"declared: must be bool [{width}] or [{inputs}, {width}], a flag for each label of `matches`; "
+                f"declared: must be bool [{width}] or [{inputs}, {width}], a flag a label of `matches`; "
                 f"got shape {mask.shape}"
             )
         shape = (inputs, trials, samples)

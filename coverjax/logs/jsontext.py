@@ -1,0 +1,93 @@
+"""JSON as duckdb reads it, in Python: used to find the place of a fault, and to read a first record."""
+
+import json
+from typing import Any
+
+
+class TextError(Exception):
+    """What is wrong with a text; the caller knows the place."""
+
+
+class Number(str):
+    """A JSON number as duckdb prints it: whole numbers as they stand, others shortest."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class Pairs(list[tuple[str, Any]]):
+    """A JSON object as its pairs, so that a key which stands twice is seen."""
+
+    def __repr__(self) -> str:
+        return "{" + ", ".join(f"{key!r}: {value!r}" for key, value in self) + "}"
+
+
+_JOIN = ": write each object on one line of its own, without brackets around them"
+
+
+def json_value(text: str) -> Any:
+    """Return the value of a JSON text: None, bool, str, `Number`, list or `Pairs`.
+
+    Raises:
+        TextError: no JSON, or a text with half a surrogate pair.
+    """
+    try:
+        value = json.loads(
+            text,
+            parse_int=Number,
+            parse_float=lambda token: Number(repr(float(token))),
+            parse_constant=Number,
+            object_pairs_hook=Pairs,
+        )
+        if "\\u" in text:
+            json.dumps(value, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        raise TextError(f"malformed JSON: {error.msg} at column {error.colno}") from None
+    except UnicodeEncodeError:
+        raise TextError("malformed JSON: a \\u escape holds half a surrogate pair") from None
+    except RecursionError:
+        raise TextError("malformed JSON: nested too deeply") from None
+    return value
+
+
+def json_record(line: str) -> dict[str, Any]:
+    """Return the JSON object that one line holds.
+
+    Raises:
+        TextError: no JSON, or no object.
+    """
+    try:
+        value = json_value(line.rstrip("\r\n"))
+    except TextError as fault:
+        if line.strip() in ("[", "{", "[{"):
+            raise TextError(
+                f"must be one JSON object a line; got the start of a longer text{_JOIN}"
+            ) from None
+        raise fault
+    if isinstance(value, Pairs):
+        record = dict(value)
+        if len(record) != len(value):
+            keys = [key for key, _ in value]
+            twice = next(key for key in keys if keys.count(key) > 1)
+            raise TextError(f"malformed JSON: the key {twice!r} stands twice")
+        return record
+    hint = _JOIN if isinstance(value, list) else ""
+    raise TextError(f"must be one JSON object a line; got {kind_name(value)}{hint}")
+
+
+def kind_name(value: Any) -> str:
+    """Name what a JSON value is, for a message."""
+    if value is None:
+        return "null"
+    for kind, name in (
+        (bool, "a flag"),
+        (Number, "a number"),
+        (str, "text"),
+        (Pairs, "an object"),
+        (list, "a list"),
+    ):
+        if isinstance(value, kind):
+            return name
+    raise AssertionError(f"no JSON value: {value!r}")

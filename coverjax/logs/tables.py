@@ -1,0 +1,159 @@
+"""Files as duckdb relations whose columns are texts, and the database they are read in."""
+
+import contextlib
+import itertools
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from coverjax.foundation.checks import file_error
+from coverjax.logs.files import LONGEST_LINE, LogFile, begin_csv, begin_jsonl
+from coverjax.logs.jsontext import json_value
+from coverjax.logs.rules import BLANKS, Field, quoted
+
+if TYPE_CHECKING:
+    import duckdb
+
+STREAMING_MEMORY = "512MB"
+"""What duckdb may hold while samples are only counted; the rest spills into a temporary folder."""
+
+STREAMING_THREADS = 4
+"""The most threads then: each has buffers of its own."""
+
+
+class RefusedError(Exception):
+    """duckdb could not read the files; its message names no place that can be trusted."""
+
+
+@contextlib.contextmanager
+def workspace(streaming: bool = False) -> "Iterator[duckdb.DuckDBPyConnection]":
+    """Open a database in memory with a temporary folder to spill into; both are gone afterwards.
+
+    Args:
+        streaming: bound the memory (`STREAMING_MEMORY`), whatever the size of the files.
+    """
+    import duckdb
+
+    with tempfile.TemporaryDirectory(prefix="coverjax-", ignore_cleanup_errors=True) as folder:
+        settings: dict[str, Any] = {
+            "temp_directory": folder,
+            "autoinstall_known_extensions": False,
+            "preserve_insertion_order": True,
+        }
+        if streaming:
+            settings["memory_limit"] = STREAMING_MEMORY
+            settings["threads"] = min(STREAMING_THREADS, os.cpu_count() or 1)
+        connection = duckdb.connect(":memory:", config=settings)
+        try:
+            connection.execute("SET enable_progress_bar = false")
+            yield connection
+        finally:
+            connection.close()
+
+
+@contextlib.contextmanager
+def refusing() -> Iterator[None]:
+    """Turn what duckdb raises into `RefusedError`."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        raise RefusedError(" ".join(str(error).split("\n\n")[0].split())) from None
+
+
+def begin(connection: "duckdb.DuckDBPyConnection", path: str, kind: str) -> LogFile:
+    """Read how a file begins.
+
+    Raises:
+        InputError: it is empty, can't be read or is not what its name says.
+    """
+    if kind == "jsonl":
+        return begin_jsonl(path)
+    if kind == "csv":
+        return begin_csv(path)
+    try:
+        with refusing():
+            cursor = connection.execute(f"SELECT * FROM {parquet([path])} LIMIT 0")
+            described = cursor.description or ()
+            names = tuple(column[0] for column in described)
+            texts = ", ".join(f"to_json({identifier(name)})::VARCHAR" for name in names)
+            first = connection.execute(f"SELECT {texts} FROM {parquet([path])} LIMIT 1").fetchone()
+    except RefusedError as fault:
+        raise file_error(path, None, None, f"can't be read as Parquet: {fault}") from None
+    if first is None:
+        raise file_error(path, None, None, "is empty; it must hold rows")
+    values = {
+        name: None if text is None else json_value(text) for name, text in zip(names, first, strict=True)
+    }
+    return LogFile(path, kind, names, values, types=tuple(str(column[1]) for column in described))
+
+
+def relation(files: Sequence[LogFile], fields: Sequence[Field]) -> str:
+    """Return a SQL query for the rows of the files, in order: `r` (1, 2, ...) and a text for each field.
+
+    duckdb keeps the order of files and rows in a plain scan, in UNION ALL and in row_number() OVER ().
+    """
+    alike = itertools.groupby(files, key=_layout)
+    parts = [_scan(list(group), fields) for _, group in alike]
+    names = ", ".join(identifier(field.name) for field in fields)
+    return f"SELECT row_number() OVER () AS r, {names} FROM ({' UNION ALL '.join(parts)})"
+
+
+def _layout(file: LogFile) -> tuple[Any, ...]:
+    """What must agree for files to be read by one scan; JSONL names its columns in every row."""
+    return (file.kind,) if file.kind == "jsonl" else (file.kind, file.columns, file.types, file.skip)
+
+
+def _scan(files: Sequence[LogFile], fields: Sequence[Field]) -> str:
+    """Return the query for files that are read alike."""
+    head = files[0]
+    paths = [file.path for file in files]
+    if head.kind == "jsonl":
+        columns = ", ".join(f"{quoted(field.name)}: 'JSON'" for field in fields)
+        source = (
+            f"read_json({_listed(paths)}, format = 'newline_delimited', columns = {{{columns}}}, "
+            f"hive_partitioning = false, maximum_object_size = {LONGEST_LINE['jsonl']})"
+        )
+        texts = [f"{identifier(field.name)}::VARCHAR" for field in fields]
+    elif head.kind == "csv":
+        source = _csv(paths, head)
+        texts = [_csv_text(head, field) for field in fields]
+    else:
+        source = parquet(paths)
+        held = set(head.columns)
+        texts = [
+            f"to_json({identifier(field.name)})::VARCHAR" if field.name in held else "NULL::VARCHAR"
+            for field in fields
+        ]
+    named = (f"{text} AS {identifier(field.name)}" for text, field in zip(texts, fields, strict=True))
+    return f"SELECT {', '.join(named)} FROM {source}"
+
+
+def _csv(paths: Sequence[str], head: LogFile) -> str:
+    # Columns are named by position: names in a header may be empty, or differ in case only.
+    columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(head.columns)))
+    return (
+        f"read_csv({_listed(paths)}, auto_detect = false, header = true, skip = {head.skip}, delim = ',', "
+        f"""quote = '"', escape = '"', columns = {{{columns}}}, null_padding = false, strict_mode = true, """
+        f"hive_partitioning = false, max_line_size = {LONGEST_LINE['csv']})"
+    )
+
+
+def _csv_text(head: LogFile, field: Field) -> str:
+    if field.name not in head.columns:
+        return "NULL::VARCHAR"
+    return f"nullif(trim(c{head.columns.index(field.name)}, {quoted(BLANKS)}), '')"
+
+
+def parquet(paths: Sequence[str]) -> str:
+    return f"readparquet({_listed(paths)}, hive_partitioning = false)"
+
+
+def identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _listed(paths: Sequence[str]) -> str:
+    return "[" + ", ".join(quoted(os.path.abspath(path)) for path in paths) + "]"
