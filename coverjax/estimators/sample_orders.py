@@ -5,73 +5,69 @@ match sets are too rich for the lattice is averaged over random orders, with a s
 """
 
 import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, Key
+from jaxtyping import Array, Bool, Int, Key
 
 from coverjax.foundation.precision import float64_kernel
 from coverjax.foundation.rng import stream_numbers
+from coverjax.foundation.shapes import blocks
 
 ORDERS = 2_000
 """Random orders of each trial; the standard error of a probability is then at most 0.0112."""
 
-Moments = dict[str, Float[Array, "trials ..."]]
+NEVER = 1 << 40
+"""A position that no sample has."""
 
+_CELLS = 1 << 22
 
-def first_appearance(
-    matches: Bool[Array, "samples strategies"], rank: Int[Array, "samples"]
-) -> Int[Array, "strategies"]:
-    """Return the rank (1, 2, ...) of the first sample that matches a strategy; a huge one when none does."""
-    never = jnp.iinfo(rank.dtype).max
-    return jnp.min(jnp.where(matches, rank[:, None], never), axis=0)
+Moments = dict[str, Any]
 
 
 def first_appearances(matches: np.ndarray) -> np.ndarray:
-    """Return the position (1, 2, ...) of the first sample that matches each label; 0 when none does.
+    """Return the position (1, 2, ...) of the first sample that matches each label, NEVER when none does.
 
     [..., samples, labels] -> int64 [..., labels].
     """
-    return np.where(matches.any(axis=-2), matches.argmax(axis=-2) + 1, 0)
+    return np.where(matches.any(axis=-2), matches.argmax(axis=-2) + 1, NEVER)
 
 
-def _order_curves(
-    first: Int[Array, "strategies"],
-    counted: Bool[Array, "strategies"],
-    budgets: Int[Array, "budgets"],
-    law: bool,
-) -> Moments:
-    """The curves of one order: all of them follow from the first appearances."""
-    by_now = (first[None, :] <= budgets[:, None]) & counted
-    here = (first[None, :] == budgets[:, None]) & counted
-    distinct = by_now.sum(axis=1)
+def _order_curves(first: Any, counted: Any, budgets: Any, law: bool) -> dict[str, Any]:
+    """The curves of one order, or of many [..., strategies]: all of them follow from first appearances.
+
+    Serves NumPy and JAX arrays.
+    """
+    by_now = (first[..., None, :] <= budgets[:, None]) & counted[..., None, :]
+    here = (first[..., None, :] == budgets[:, None]) & counted[..., None, :]
+    distinct = by_now.sum(axis=-1)
     curves = {
         "distinct": distinct,
-        "novelty_any": here.any(axis=1),
-        "novelty_count": here.sum(axis=1),
-        "full_coverage": distinct == counted.sum(),
-        "strategy_auc": jnp.clip(budgets[-1] + 1 - first, 0, None) / budgets[-1],
+        "novelty_any": here.any(axis=-1),
+        "novelty_count": here.sum(axis=-1),
+        "full_coverage": distinct == counted.sum(axis=-1)[..., None],
+        "strategy_auc": (budgets[-1] + 1 - first).clip(0, None) / budgets[-1],
     }
     if law:
-        curves["count_law"] = distinct[:, None] == jnp.arange(len(counted) + 1)
-    return {name: value.astype(jnp.float64) for name, value in curves.items()}
+        curves["count_law"] = distinct[..., None] == np.arange(counted.shape[-1] + 1)
+    return {name: value.astype(np.float64) for name, value in curves.items()}
 
 
-@functools.partial(float64_kernel, static=("law",))
 def observed_order_curves(
-    matches: Bool[Array, "runs samples strategies"],
-    counted: Bool[Array, "runs strategies"],
-    budgets: Int[Array, "budgets"],
+    matches: Bool[np.ndarray, "runs samples strategies"],
+    counted: Bool[np.ndarray, "runs strategies"],
+    budgets: Int[np.ndarray, "budgets"],
     law: bool,
 ) -> Moments:
     """Return the curves of each run in its observed order: whole numbers, exact, no average."""
-    rank = jnp.arange(1, matches.shape[1] + 1)
-
-    def one(match: Array, count: Array) -> Moments:
-        return _order_curves(first_appearance(match, rank), count, budgets, law)
-
-    return jax.vmap(one)(matches, counted)
+    first = first_appearances(matches)
+    block = _CELLS // max(1, len(budgets) * counted.shape[1])
+    parts = [
+        _order_curves(first[part], counted[part], budgets, law) for part in blocks(max(1, len(first)), block)
+    ]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 @functools.partial(float64_kernel, static=("law", "orders"))
@@ -93,7 +89,8 @@ def _random_orders(
             jnp.arange(samples) < size, jax.vmap(_uniform, (None, 0))(key, jnp.arange(samples)), 2.0
         )
         rank = jnp.argsort(jnp.argsort(mark)) + 1
-        return _order_curves(first_appearance(match, rank), count, budgets, law)
+        first = jnp.min(jnp.where(match, rank[:, None], NEVER), axis=0)
+        return _order_curves(first, count, budgets, law)
 
     def one_run(args: tuple[Array, Array, Array, Array]) -> tuple[Moments, Moments]:
         key, *run = args

@@ -87,7 +87,18 @@ def test_deepscaler_is_pass_at_k_of_counts(shared_data):
 def test_noveltybench(shared_data):
     path = shared_data / "noveltybench" / "gemini15pro_curated.jsonl"
     log = cj.read_log(path)
-    expected = [1, 1.20022222, 1.33558333, 1.44109524, 1.52849206, 1.60338095, 1.66908333, 1.72777778, 1.781, 1.83]
+    expected = [
+        1,
+        1.20022222,
+        1.33558333,
+        1.44109524,
+        1.52849206,
+        1.60338095,
+        1.66908333,
+        1.72777778,
+        1.781,
+        1.83,
+    ]
     np.testing.assert_allclose(cj.estimate(log).mean().distinct[0], expected, atol=5e-9)
     in_order = [1, 1.21, 1.34, 1.43, 1.54, 1.58, 1.64, 1.72, 1.76, 1.83]
     ordered = cj.estimate(cj.read_log(path, ordered=True))
@@ -114,7 +125,9 @@ def test_ecology_rarefaction_values(shared_data):
                 assert found == pytest.approx(float(row["S"]), rel=1e-11)
                 checked += 1
     assert checked >= 16
-    for words in (line.split() for line in (folder / "abundance.txt").read_text().splitlines() if line.strip()):
+    for words in (
+        line.split() for line in (folder / "abundance.txt").read_text().splitlines() if line.strip()
+    ):
         counts = np.array(words[1:], int)
         with open(folder / "golden_inext_abundance.csv", newline="") as file:
             for row in csv.DictReader(file):
