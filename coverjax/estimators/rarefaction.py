@@ -161,7 +161,7 @@ def _curves(
         "labelers": list(log.labelers),
         "declared_given": log.declared_given,
         "no_strategies": int((declared == 0).sum()),
-        **log.provenance,
+        "log": log.provenance,
     }
     return Curves(
         budgets=budgets,
