@@ -48,7 +48,7 @@ class Colours:
     def legend(self, strategies: int) -> list[tuple[str, str]]:
         """Return (colour, text) for a legend of inputs with at most so many declared strategies."""
         if self.names:
-            texts = unlike([drawable(name, 18) for name in self.names], 18)
+            texts = unlike([drawable(name, 18, middle=True) for name in self.names], 18)
             return list(zip(self.names.values(), texts, strict=True))
         shown = min(strategies, len(PALETTE))
         texts = [f"strategy {place + 1}" for place in range(shown)]
@@ -116,7 +116,7 @@ def barcode_figure(logs: dict[str, SampleLog], coverage: str = "raw") -> "Figure
     colours = Colours.of(list(shown.values()))
     figure = new_figure(max(6.4, 1.6 + 2.4 * len(shown)), _height(len(inputs)))
     panels = figure.subplots(1, len(shown), squeeze=False, sharey=True)[0]
-    titles = unlike([drawable(name, 24) for name in shown], 24)
+    titles = unlike([drawable(name, 24, middle=True) for name in shown], 24)
     for panel, title, log in zip(panels, titles, shown.values(), strict=True):
         at = {value: row for row, value in enumerate(log.ids.tolist())}
         rows = [at.get(value, ABSENT) for value in inputs]
@@ -211,7 +211,8 @@ def _draw_cells(ax: "Axes", cells: _Cells) -> None:
         add(boxes, facecolors=colour, edgecolors="white", linewidths=0.4)
     if cells.dots:
         x, y = zip(*cells.dots, strict=True)
-        ax.scatter(x, y, s=7.0, c="white", edgecolors=INK, linewidths=0.5, zorder=3)
+        crowded = max(x) > 16.0
+        ax.scatter(x, y, s=4.0 if crowded else 8.0, c="white", edgecolors=INK, linewidths=0.5, zorder=3)
 
 
 def _set_axes(ax: "Axes", names: Sequence[object], samples: int) -> None:
@@ -220,8 +221,9 @@ def _set_axes(ax: "Axes", names: Sequence[object], samples: int) -> None:
     ax.grid(visible=False)
     ax.set_xlim(0.4, samples + 0.6)
     ax.set_ylim(max(len(names), 1) - 0.4, -0.6)
-    ax.set_yticks(range(len(names)), [drawable(name, 18) for name in names], fontsize=7.0)
+    ax.set_yticks(range(len(names)), [drawable(name, 20, middle=True) for name in names], fontsize=7.0)
     ax.tick_params(axis="y", length=0)
+    ax.tick_params(axis="x", labelsize=8.0)
     ax.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True, min_n_ticks=1))
     ax.set_xlabel("sample, in the order of the log")
     ax.set_ylabel("input")
@@ -257,7 +259,12 @@ def _explain(figure: "Figure", colours: Colours, logs: list[SampleLog]) -> None:
             )
         )
     handles.append(Patch(facecolor=EMPTY, label="nothing matched"))
-    dot = {"marker": "o", "markerfacecolor": "white", "markeredgecolor": INK, "markersize": 3.5}
+    dot: dict[str, Any] = {
+        "marker": "o",
+        "markerfacecolor": "white",
+        "markeredgecolor": INK,
+        "markersize": 3.5,
+    }
     handles.append(Line2D([], [], linestyle="", label="first time on its input", **dot))
     if not colours.names and most:
         handles.append(Line2D([], [], linestyle="", label="colour: place in the input's own list"))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 PALETTE = ("#5f30a0", "#17ba7a", "#af4490", "#441a3c", "#8289e3", "#7b0100", "#888123", "#34664b")
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5)), (0, (3, 1, 1, 1, 1, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+MOST_MARKERS = 24
 EMPTY, UNDECLARED, INK = "#dcdcdc", "#9a9a9a", "#303030"
 
 RC: dict[str, Any] = {
@@ -73,15 +74,15 @@ def _fonts() -> tuple[tuple[str, ...], frozenset[int]]:
     return families, frozenset(characters)
 
 
-def drawable(text: object, limit: int = 32) -> str:
+def drawable(text: object, limit: int = 32, middle: bool = False) -> str:
     """Return text for a figure: one line, cut, and a character that no font has as its escape.
 
     An escape (``\\u65e5``) is ugly but tells labels apart; the box of a missing glyph wouldn't, and
     matplotlib would warn about every one.
     """
     _, characters = _fonts()
-    clean = "".join(c if ord(c) in characters else ascii(c)[1:-1] for c in one_line(text, limit))
-    return one_line(clean, limit)
+    clean = "".join(c if ord(c) in characters else ascii(c)[1:-1] for c in one_line(text, limit, middle))
+    return one_line(clean, limit, middle)
 
 
 def styled(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
@@ -91,16 +92,17 @@ def styled(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
     def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         import matplotlib
 
-        with matplotlib.rc_context({**RC, "font.family": list(_fonts()[0])}):
+        settings: Any = {**RC, "font.family": list(_fonts()[0])}
+        with matplotlib.rc_context(settings):
             return function(*args, **kwargs)
 
     return call
 
 
-def look(index: int, points: int = 2) -> dict[str, Any]:
-    """Return the look of the line with this number; it has markers where there are few points."""
+def look(index: int, points: int | None = None) -> dict[str, Any]:
+    """Return the look of the line with this number; it has markers where its points are known to be few."""
     style = {"color": PALETTE[index % len(PALETTE)], "linestyle": DASHES[index % len(DASHES)]}
-    if points <= 24:
+    if points is not None and points <= MOST_MARKERS:
         style |= {"marker": MARKERS[index % len(MARKERS)], "markeredgecolor": "white", "markeredgewidth": 0.5}
     return style
 
@@ -145,24 +147,24 @@ def spread_apart(positions: Sequence[float], gap: float, low: float, high: float
 
 
 def label_ends(ax: "Axes", ends: Sequence[tuple[str, float, float, str]], size: float = 8.0) -> None:
-    """Write (text, x, y, colour) right of the axes, beside the ends of lines: moved apart, joined by hairlines."""
-    box = ax.figure.get_size_inches()[1] * 72.0 * 0.8
-    gap = 1.25 * size / box
+    """Write (text, x, y, colour) right of the axes at the ends of lines: moved apart, joined by hairlines.
+
+    To be called when the limits of the axes stand: the places are fixed in parts of the axes.
+    """
+    from matplotlib.lines import Line2D
+
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    gap = 1.25 * size / (float(figure.get_size_inches()[1]) * 72.0 * 0.8)
     to_axes = ax.transData + ax.transAxes.inverted()
-    at = [float(to_axes.transform((x, y))[1]) for _, x, y, _ in ends]
-    for (text, x, y, colour), height in zip(ends, spread_apart(at, gap, 0.0, 1.0), strict=True):
-        ax.annotate(
-            text,
-            xy=(x, y),
-            xytext=(1.03, height),
-            textcoords="axes fraction",
-            va="center",
-            ha="left",
-            fontsize=size,
-            color=colour,
-            annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5, "shrinkA": 1, "shrinkB": 3},
-        )
+    at = [to_axes.transform((x, y)).tolist() for _, x, y, _ in ends]
+    heights = spread_apart([y for _, y in at], gap, 0.0, 1.0)
+    for (text, _, _, colour), (x, y), height in zip(ends, at, heights, strict=True):
+        ax.text(1.035, height, text, va="center", fontsize=size, color=colour, transform=ax.transAxes)
+        leader = Line2D([x + 0.008, 1.03], [y, height], color=colour, linewidth=0.6, transform=ax.transAxes)
+        leader.set_clip_on(False)
+        leader.set_in_layout(False)
+        ax.add_artist(leader)
 
 
 @styled
@@ -171,5 +173,7 @@ def save_figure(figure: "Figure", folder: pathlib.Path, stem: str) -> list[str]:
     from coverjax._version import __version__
 
     figure.savefig(folder / f"{stem}.png", metadata={"Software": f"coverjax {__version__}"})
+    # The layout is the slow part, and the same again.
+    figure.set_layout_engine("none")
     figure.savefig(folder / f"{stem}.svg", metadata={"Creator": f"coverjax {__version__}", "Date": None})
     return [f"{stem}.png", f"{stem}.svg"]

@@ -5,19 +5,24 @@ import unicodedata
 CUT = "…"
 
 
-def one_line(text: object, limit: int = 40) -> str:
+def one_line(text: object, limit: int = 40, middle: bool = False) -> str:
     """Return text on one line, at most `limit` characters, without characters that steer a display.
 
     Line breaks, tabs and runs of blanks become one blank. Control characters, lone surrogates and
     direction overrides become their escapes: a label must not move a cursor, recolour a terminal or
-    turn its neighbours around. What is cut off is marked by an ellipsis.
+    turn its neighbours around. What is cut off, at the end or in the `middle`, is marked by an ellipsis:
+    names of inputs often differ at their end only.
     """
     raw = str(text)
-    clean = "".join(_shown(character) for character in raw[: 4 * limit + 16])
-    clean = " ".join(clean.split())
-    if len(clean) <= limit and len(raw) <= 4 * limit + 16:
+    reach = 4 * limit + 16
+    if len(raw) > 2 * reach:
+        # Long enough that what lies between is cut off anyway, however many blanks it has.
+        raw = raw[:reach] + CUT + raw[-reach:]
+    clean = " ".join("".join(map(_shown, raw)).split())
+    if len(clean) <= limit:
         return clean
-    return clean[: limit - 1].rstrip() + CUT
+    tail = limit // 2 - 1 if middle else 0
+    return clean[: limit - 1 - tail].rstrip() + CUT + clean[len(clean) - tail :].lstrip()
 
 
 def _shown(character: str) -> str:
@@ -48,24 +53,26 @@ def fit(text: str, columns: int) -> str:
     return text + " " * (columns - width(text))
 
 
-def wrapped(text: str, columns: int, indent: str = "") -> list[str]:
-    """Break text into lines of at most `columns`; every line but the first begins with `indent`.
+def wrapped(text: str, columns: int, indent: str = "", first: str = "") -> list[str]:
+    """Break text into lines of at most `columns`; the first begins with `first`, the others with `indent`.
 
-    A word longer than a line stands alone and is cut.
+    A word longer than a line is cut.
     """
-    lines = [""]
-    for word in text.split(" "):
-        joined = f"{lines[-1]} {word}" if lines[-1].strip() else f"{lines[-1]}{word}"
-        if width(joined) <= columns or not lines[-1].strip():
-            lines[-1] = joined if width(joined) <= columns else fit(joined, columns)
-        else:
-            lines.append(fit(indent + word, columns) if width(indent + word) > columns else indent + word)
+    lines = [first]
+    empty = True
+    for word in text.split():
+        joined = lines[-1] + ("" if empty else " ") + word
+        if width(joined) > columns and not empty:
+            lines.append(indent)
+            joined = indent + word
+        lines[-1] = joined if width(joined) <= columns else fit(joined, columns)
+        empty = False
     return lines
 
 
 def unlike(names: "list[str]", limit: int = 40) -> "list[str]":
     """Return each name by `one_line`, numbered where two would otherwise read the same."""
-    short = [one_line(name, limit) or "(no name)" for name in names]
+    short = [one_line(name, limit, middle=True) or "(no name)" for name in names]
     seen: dict[str, int] = {}
     for name in short:
         seen[name] = seen.get(name, 0) + 1
@@ -73,7 +80,8 @@ def unlike(names: "list[str]", limit: int = 40) -> "list[str]":
     result = []
     for name in short:
         count[name] = count.get(name, 0) + 1
-        result.append(name if seen[name] == 1 else f"{name} ({count[name]})")
+        mark = f" ({count[name]})"
+        result.append(name if seen[name] == 1 else one_line(name, limit - len(mark), middle=True) + mark)
     return result
 
 

@@ -1,0 +1,223 @@
+"""`coverjax estimate`: from a log of labelled samples to curves, intervals, comparisons and figures."""
+
+import contextlib
+import dataclasses
+import pathlib
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Literal
+
+import tyro
+
+from coverjax.cli.options import parse
+from coverjax.cli.progress import Progress
+from coverjax.foundation.checks import InputError, listed
+from coverjax.foundation.files import whole_folder
+from coverjax.logs.counts import CountTable
+from coverjax.logs.files import facts as file_facts
+from coverjax.logs.reading import read_log
+from coverjax.report.study import Log, Study, study_log
+from coverjax.report.summary import summary, to_json, write_curves, write_inputs
+from coverjax.report.tables import report_text
+
+
+@dataclasses.dataclass(frozen=True)
+class EstimateOptions:
+    """Estimate how fast the sampler of a log covers the strategies of its inputs.
+
+    A log has one line a sample: `input`, `sample`, `strategies` (a list, or a|b; empty: nothing matched) and
+    optionally `method`, `trial`, `valid`, `correct`, `score`, `latent`, `labeler`; as JSONL, CSV or Parquet.
+    A log with a `method` column is split by method, and the methods are compared.
+
+    Without --out and --json a report is printed and nothing is written.
+    """
+
+    log: Annotated[tuple[pathlib.Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="LOG...")]
+    """Files of the log; several files are read as one log."""
+    declared: pathlib.Path | None = None
+    """Table `input`, `strategy` (or `strategy` alone, for all inputs) of the strategies that count. Without
+    it the labels seen on an input, by any method, stand for them."""
+    by: Literal["method", "file"] | None = None
+    """method: the log must have a `method` column. file: each file is a method, named after the file.
+    Default: by method where the column is there, else one method."""
+    coverage: Literal["raw", "valid", "correct"] = "raw"
+    """Which samples count in figures and comparisons. The table shows all kinds the log can tell."""
+    budget: int | None = None
+    """Largest number of samples K. Default: the smallest number of samples of any trial. Inputs with fewer
+    than K samples leave the curves and are counted."""
+    min_score: float | None = None
+    """Count a sample as correct exactly when its `score` is at least this."""
+    out: pathlib.Path | None = None
+    """Folder for curves.csv, inputs.csv, summary.json and the figures, PNG and SVG."""
+    json: bool = False
+    """Print summary.json on stdout, and nothing else there."""
+    ordered: bool = False
+    """Only the observed order of the samples means anything (an adaptive sampler): nothing is permuted."""
+    counts: bool = False
+    """Keep only counts of matches: for logs larger than memory. Then no full coverage, no T, no barcode."""
+    format: str = "auto"
+    """Format of the log: auto, or the name of an adapter."""
+    level: float = 0.95
+    """Nominal level of intervals and bands."""
+    interval: Literal["t", "bootstrap"] = "t"
+    """Interval over inputs at single budgets. Figures and comparisons use a simultaneous band."""
+    seed: int = 0
+    """Seed of bands, comparisons and bootstrap."""
+
+
+COUNTED_ABOVE = 1 << 32
+"""Bytes of log from which on only counts are kept, unless the options need the samples."""
+
+PLACES = ("out", "json")
+"""Options that say where results go: they are no part of what was computed."""
+
+
+def run(argv: Sequence[str]) -> None:
+    """Run the verb with these arguments."""
+    estimate_command(parse(EstimateOptions, "estimate", argv))
+
+
+def estimate_command(options: EstimateOptions) -> None:
+    """Read, study, write, print: in this order, so that nothing is written where something is wrong."""
+    _check(options)
+    with _folder(options.out) as part, Progress("estimate") as progress:
+        logs, files = _read_all(options, progress)
+        study = study_log(
+            logs,
+            budget=options.budget,
+            coverage=options.coverage,
+            level=options.level,
+            interval=options.interval,
+            seed=options.seed,
+            tell=progress.step,
+        )
+        document = summary(
+            study, verb="estimate", command=command(options), options=plain(options), files=files
+        )
+        text = to_json(document)
+        written = [] if part is None else _write(study, text, part, progress)
+    sys.stdout.write(text if options.json else report_text(study, files))
+    if options.out is not None:
+        print(f"{options.out}: wrote {listed(written, limit=20)}", file=sys.stderr)
+
+
+def _check(options: EstimateOptions) -> None:
+    """Refuse wrong options before any work."""
+    if not options.log:
+        raise InputError("coverjax estimate: needs at least one LOG file; see coverjax estimate --help")
+    if options.budget is not None and options.budget < 1:
+        raise InputError(f"--budget: must be at least 1 sample; got {options.budget}")
+    if options.seed < 0:
+        raise InputError(f"--seed: must be a whole number >= 0; got {options.seed}")
+    if options.counts and options.ordered:
+        raise InputError("--counts: counts have no order; drop --counts or --ordered")
+
+
+@contextlib.contextmanager
+def _folder(out: pathlib.Path | None) -> Iterator[pathlib.Path | None]:
+    """Offer the folder to write into; it is made first, so that a long run doesn't end in "can't write"."""
+    if out is None:
+        yield None
+    else:
+        with whole_folder(out) as part:
+            yield part
+
+
+def _read_all(options: EstimateOptions, progress: Progress) -> tuple[dict[str, Log], list[dict[str, Any]]]:
+    """Read the log; return it by method, and the facts of the files it was read from."""
+    logs = _by_file(options, progress) if options.by == "file" else _by_column(options, progress)
+    files = {facts["path"]: facts for log in logs.values() for facts in log.provenance["files"]}
+    if options.declared is not None:
+        files.setdefault(str(options.declared), file_facts(str(options.declared)))
+    return logs, list(files.values())
+
+
+def _by_column(options: EstimateOptions, progress: Progress) -> dict[str, Log]:
+    log = _read(options, options.log, progress)
+    if log.method is not None:
+        return dict(log.by_method())
+    if options.by == "method":
+        raise InputError(
+            f"{options.log[0]}: method: must be a column for --by method; there is none: add it, or drop --by"
+        )
+    return {"": log}
+
+
+def _by_file(options: EstimateOptions, progress: Progress) -> dict[str, Log]:
+    names = [path.name.split(".")[0] for path in options.log]
+    if len(set(names)) < len(names):
+        names = [str(path) for path in options.log]
+    logs: dict[str, Log] = {}
+    for name, path in zip(names, options.log, strict=True):
+        log = _read(options, (path,), progress)
+        if log.method is not None:
+            raise InputError(f"{path}: method: must be no column for --by file; drop --by, or the column")
+        if not log.declared_given and len(names) > 1:
+            raise InputError(
+                f"{path}: --by file needs --declared: each file alone would choose its own strategies, and "
+                "could not be compared with the others; or write one log with a `method` column"
+            )
+        logs[name] = log
+    return logs
+
+
+def _read(options: EstimateOptions, paths: Sequence[pathlib.Path], progress: Progress) -> Log:
+    progress.step(f"reading {paths[0].name}" + (f" and {len(paths) - 1} more" if len(paths) > 1 else ""))
+    log = read_log(
+        [str(path) for path in paths],
+        format=options.format,
+        declared=None if options.declared is None else str(options.declared),
+        counts=options.counts or _too_large(options, paths),
+        ordered=options.ordered,
+    )
+    if options.min_score is None:
+        return log
+    if isinstance(log, CountTable):
+        raise InputError("--min-score: counts have no scores; read the samples themselves, without --counts")
+    return log.with_min_score(options.min_score)
+
+
+def _too_large(options: EstimateOptions, paths: Sequence[pathlib.Path]) -> bool:
+    """Whether the files are better counted than kept; said on stderr, as the report then tells less."""
+    size = sum(path.stat().st_size for path in paths if path.is_file())
+    if options.counts or options.ordered or options.min_score is not None or size <= COUNTED_ABOVE:
+        return False
+    print(
+        f"{paths[0]}: {size / 2**30:.1f} GiB of log: only counts are kept (--counts), so there is no full "
+        "coverage, no T and no barcode",
+        file=sys.stderr,
+    )
+    return True
+
+
+def _write(study: Study, text: str, part: pathlib.Path, progress: Progress) -> list[str]:
+    from coverjax.report.figures import write_figures
+
+    progress.step("writing tables")
+    write_curves(study, part / "curves.csv")
+    write_inputs(study, part / "inputs.csv")
+    (part / "summary.json").write_text(text, encoding="utf-8", newline="\n")
+    return ["curves.csv", "inputs.csv", "summary.json", *write_figures(study, part, progress.step)]
+
+
+def plain(options: EstimateOptions) -> dict[str, Any]:
+    """Return the options that bear on the result, defaults filled in, as plain values."""
+    values = {field.name: getattr(options, field.name) for field in dataclasses.fields(options)}
+    for name in PLACES:
+        del values[name]
+    values["log"] = [str(path) for path in options.log]
+    values["declared"] = None if options.declared is None else str(options.declared)
+    return values
+
+
+def command(options: EstimateOptions) -> str:
+    """Return the command that gives this result, with the options that differ from their defaults."""
+    words = ["coverjax", "estimate", *map(str, options.log)]
+    for field in dataclasses.fields(options):
+        value = getattr(options, field.name)
+        if field.name in ("log", *PLACES) or value == field.default:
+            continue
+        flag = "--" + field.name.replace("_", "-")
+        words += [flag] if value is True else [flag, str(value)]
+    return shlex.join(words)

@@ -1,0 +1,304 @@
+"""Figures of curves: every function takes an Axes or makes one, and returns it."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from coverjax.curves import Curves
+from coverjax.foundation.checks import InputError, fraction, one_of
+from coverjax.inference.of_curves import curve_interval
+from coverjax.inference.units import Interval
+from coverjax.metrics import time_to_coverage
+from coverjax.report.style import drawable, label_ends, look, only_axes, styled
+from coverjax.report.text import counted, unlike
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+NAME = 24
+"""The longest name beside a line, in characters."""
+
+MOST_BANDS = 4
+"""With more lines their bands hide each other, and none is drawn."""
+
+Corner = Literal["lower right", "upper right"]
+
+MOST_MARKED = 8
+"""With more lines, markers on them are noise."""
+
+BANDS = {
+    "band": "simultaneous band",
+    "t": "pointwise t-interval",
+    "bootstrap": "pointwise bootstrap interval",
+}
+
+
+@styled
+def plot_coverage(
+    curves: "Curves | Mapping[str, Curves]",
+    ax: "Axes | None" = None,
+    *,
+    level: float = 0.95,
+    band: str = "auto",
+    intervals: "Mapping[str, Interval] | None" = None,
+) -> "Axes":
+    """Plot coverage, the mean over inputs of the fraction of strategies covered, against the budget.
+
+    Args:
+        curves: one, or a mapping from a line's name to its curves.
+        ax: where to draw; a new figure when None.
+        level: nominal level of the bands, a fraction.
+        band: "band" (simultaneous over the budgets), "t" or "bootstrap" (pointwise), "none", or "auto": a
+            simultaneous band for curves estimated from a log and none for others. The legend says which.
+            With more than four lines none is drawn, and the legend says so.
+        intervals: what to draw instead of intervals computed here, by the names of the lines.
+
+    Returns:
+        The axes.
+    """
+    ax = only_axes(ax)
+    lines = _named(curves)
+    ends = _draw(ax, lines, "coverage", level, band, intervals, corner="lower right")
+    first = next(iter(lines.values()))
+    ax.set_title(_title(lines))
+    ax.set_ylabel(f"coverage: fraction of {_strategies(first)}")
+    ax.set_ylim(_floor(ax), 1.02)
+    _finish(ax, lines, ends)
+    return ax
+
+
+@styled
+def plot_novelty(
+    curves: "Curves | Mapping[str, Curves]",
+    ax: "Axes | None" = None,
+    *,
+    quantity: str = "novelty_count",
+    level: float = 0.95,
+    band: str = "auto",
+    intervals: "Mapping[str, Interval] | None" = None,
+) -> "Axes":
+    """Plot what draw k adds: the expected number of new strategies, or the chance of at least one.
+
+    Args:
+        curves, ax, level, band, intervals: as for `plot_coverage`.
+        quantity: "novelty_count" or "novelty_any"; they differ where a sample matches several strategies.
+    """
+    one_of("quantity", quantity, ("novelty_count", "novelty_any"))
+    ax = only_axes(ax)
+    lines = _named(curves)
+    ends = _draw(ax, lines, quantity, level, band, intervals, corner="upper right")
+    if quantity == "novelty_any":
+        ax.set_ylabel("P(sample k brings a new strategy)")
+        ax.set_ylim(0.0, 1.02)
+    else:
+        ax.set_ylabel("expected number of new strategies in sample k")
+        ax.set_ylim(0.0, 1.05 * max(ax.dataLim.y1, 1e-3) if np.isfinite(ax.dataLim.y1) else 1.0)
+    ax.set_title(_title(lines, "novelty"))
+    _finish(ax, lines, ends)
+    return ax
+
+
+@styled
+def plot_time_to_coverage(
+    curves: "Curves | Mapping[str, Curves]", ax: "Axes | None" = None, *, tau: float = 1.0
+) -> "Axes":
+    """Plot the law of T(tau): the share of runs that covered tau of the strategies within k draws.
+
+    A run is an input and a random k-subset of its samples (the observed order where the log is ordered);
+    inputs weigh equally. What a line lacks to 1 at the last budget is the share never reached.
+    """
+    ax = only_axes(ax)
+    lines = _named(curves)
+    names = _line_names(lines)
+    ends = []
+    for number, (name, line) in enumerate(lines.items()):
+        pooled = time_to_coverage(line, tau).pooled
+        assert pooled is not None
+        reached = 1.0 - pooled.survival
+        if not np.isfinite(reached).any():
+            continue
+        shape = look(number, len(line.budgets) if len(lines) <= MOST_MARKED else None)
+        last = _right_end(lines)
+        ax.plot(
+            [*line.budgets, last],
+            [*reached, reached[-1]],
+            drawstyle="steps-post",
+            markevery=range(len(line.budgets)),
+            **shape,
+        )
+        text = f"{names[name]}: " if len(lines) > 1 else ""
+        ends.append((f"{text}{1.0 - reached[-1]:.0%} never", last, reached[-1], shape["color"]))
+    ax.set_ylim(-0.02, 1.02)
+    ax.set_ylabel(f"share of runs with T({tau:g}) ≤ k")
+    ax.set_title(f"T({tau:g}): {tau:.0%} of the strategies covered")
+    _finish(ax, lines, ends)
+    return ax
+
+
+def _named(curves: "Curves | Mapping[str, Curves]") -> dict[str, Curves]:
+    if isinstance(curves, Curves):
+        return {curves.method or "curves": curves}
+    if not curves:
+        raise InputError("curves: must be at least one; got an empty mapping")
+    return dict(curves)
+
+
+def _line_names(lines: dict[str, Curves]) -> dict[str, str]:
+    texts = [drawable(name, NAME, middle=True) for name in lines]
+    return dict(zip(lines, unlike(texts, NAME), strict=True))
+
+
+def _draw(
+    ax: "Axes",
+    lines: dict[str, Curves],
+    quantity: str,
+    level: float,
+    band: str,
+    intervals: "Mapping[str, Interval] | None",
+    corner: Corner,
+) -> list[tuple[str, float, float, str]]:
+    """Draw one quantity of every line with its band, and a legend for the bands; return the lines' ends."""
+    one_of("band", band, ("auto", "none", *BANDS))
+    level = fraction("level", level)
+    names = _line_names(lines)
+    ends: list[tuple[str, float, float, str]] = []
+    said: dict[str, str] = {}
+    for number, (name, line) in enumerate(lines.items()):
+        line.need(quantity)
+        values = line.mean()
+        height = getattr(values, quantity)[0]
+        if not np.isfinite(height).any():
+            continue
+        shape = look(number, len(line.budgets) if len(lines) <= MOST_MARKED else None)
+        ax.plot(line.budgets, height, **shape)
+        ends.append((names[name], line.budgets[-1], height[-1], shape["color"]))
+        around = None if len(lines) > MOST_BANDS else _interval(name, line, quantity, level, band, intervals)
+        if around is not None:
+            text = _fill(ax, line, around, shape["color"])
+            said.setdefault(text, shape["color"])
+    _legend(ax, lines, said, corner)
+    return ends if len(lines) > 1 else []
+
+
+def _interval(
+    name: str,
+    line: Curves,
+    quantity: str,
+    level: float,
+    band: str,
+    intervals: "Mapping[str, Interval] | None",
+) -> "Interval | None":
+    if intervals is not None:
+        return intervals.get(name)
+    estimated = line.provenance.get("kind") == "estimated"
+    method = ("band" if estimated else "none") if band == "auto" else band
+    return None if method == "none" else curve_interval(line, quantity, level, method)
+
+
+def _fill(ax: "Axes", line: Curves, around: "Interval", colour: str) -> str:
+    """Shade an interval and return what it is, in words."""
+    if np.isfinite(around.low).any():
+        if len(line.budgets) == 1:
+            low, high = around.low[0], around.high[0]
+            ax.vlines(line.budgets[0], low, high, color=colour, linewidth=5.0, alpha=0.25)
+        else:
+            ax.fill_between(line.budgets, around.low, around.high, color=colour, alpha=0.13, linewidth=0)
+            for edge in (around.low, around.high):
+                ax.plot(line.budgets, edge, color=colour, linewidth=0.6, alpha=0.55)
+        return f"{100 * around.level:.4g} % {BANDS[around.method]} over {counted(around.units, 'input')}"
+    if around.units < 2:
+        return f"no band: {counted(around.units, 'input')}, an interval needs at least 2"
+    return f"no band: no variance over {counted(around.units, 'input')}"
+
+
+def _legend(ax: "Axes", lines: dict[str, Curves], said: dict[str, str], corner: Corner) -> None:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    handles: list[Any] = []
+    if len(lines) > MOST_BANDS:
+        handles.append(Line2D([], [], linestyle="", label=f"no bands: more than {MOST_BANDS} lines"))
+    for text, colour in said.items():
+        shade = "#808080" if len(lines) > 1 else colour
+        drawn = not text.startswith("no band")
+        handles.append(
+            Patch(color=shade, alpha=0.25, linewidth=0, label=text)
+            if drawn
+            else Line2D([], [], linestyle="", label=text)
+        )
+    if handles:
+        ax.legend(handles=handles, loc=corner)
+
+
+def _finish(ax: "Axes", lines: dict[str, Curves], ends: list[tuple[str, float, float, str]]) -> None:
+    """Set the axis of budgets, then write the names of the lines: their places depend on both axes."""
+    _budget_axis(ax, *_span(lines))
+    if not ends and not ax.lines:
+        ax.text(
+            0.5,
+            0.5,
+            "no input with enough samples and declared strategies",
+            ha="center",
+            transform=ax.transAxes,
+        )
+    label_ends(ax, ends)
+
+
+def _budget_axis(ax: "Axes", least: int, most: int) -> None:
+    """Label budgets with whole numbers; logarithmic where they span more than two decades."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+    ax.set_xlabel("samples drawn, k")
+    if most > 100 * least:
+        ax.set_xscale("log")
+        subs = (1.0, 2.0, 5.0) if most < 30_000 * least else (1.0,)
+        ax.xaxis.set_major_locator(LogLocator(10.0, subs=subs))
+        ax.xaxis.set_minor_formatter(NullFormatter())
+        ax.set_xlabel("samples drawn, k (logarithmic)")
+    else:
+        ax.xaxis.set_major_locator(MaxNLocator(nbins=10, integer=True, min_n_ticks=1))
+    left, right = _ends_of_axis(least, most)
+    ax.set_xlim(left, right)
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda k, _: f"{k:,.0f}"))
+
+
+def _ends_of_axis(least: int, most: int) -> tuple[float, float]:
+    if most > 100 * least:
+        return least / 1.06, most * 1.06
+    pad = max(0.025 * (most - least), 0.1)
+    return least - pad, most + pad
+
+
+def _right_end(lines: dict[str, Curves]) -> float:
+    return _ends_of_axis(*_span(lines))[1]
+
+
+def _span(lines: dict[str, Curves]) -> tuple[int, int]:
+    budgets = np.concatenate([line.budgets for line in lines.values()])
+    return int(budgets.min()), int(budgets.max())
+
+
+def _title(lines: dict[str, Curves], what: str = "coverage") -> str:
+    kinds = {str(line.provenance.get("coverage", "")) for line in lines.values()} - {""}
+    kind = f"{kinds.pop()} {what}" if len(kinds) == 1 else what
+    inputs = {int(line.used.sum()) for line in lines.values()}
+    over = counted(inputs.pop(), "input") if len(inputs) == 1 else f"{min(inputs)} to {max(inputs)} inputs"
+    alone = ""
+    if len(lines) == 1 and next(iter(lines.values())).method:
+        alone = f"{drawable(next(iter(lines.values())).method)}: "
+    return f"{alone}{kind}, mean over {over}"
+
+
+def _strategies(line: Curves) -> str:
+    return (
+        "declared strategies"
+        if line.provenance.get("declared_given", True)
+        else "the labels seen in this log"
+    )
+
+
+def _floor(ax: "Axes") -> float:
+    """Start the axis of coverage at 0, or higher where that leaves most of the figure empty."""
+    lowest = ax.dataLim.y0
+    return float(np.floor(lowest * 10.0) / 10.0) if np.isfinite(lowest) and lowest > 0.4 else -0.02

@@ -1,0 +1,303 @@
+"""Everything a report on a log says, computed once: tables, figures and documents only write it down."""
+
+import dataclasses
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from coverjax.curves import Curves
+from coverjax.estimators.rarefaction import estimate
+from coverjax.foundation.checks import InputError, fraction, listed, one_of
+from coverjax.inference.comparison import Comparison, compare
+from coverjax.inference.intervals import mean_interval
+from coverjax.inference.of_curves import curve_interval
+from coverjax.inference.units import Interval
+from coverjax.logs.counts import CountTable
+from coverjax.logs.log import KINDS, SampleLog
+from coverjax.metrics import TimeToCoverage, auc, time_to_coverage
+from coverjax.report.text import counted
+
+Log = SampleLog | CountTable
+
+CURVES = ("coverage", "distinct", "novelty_any", "novelty_count", "full_coverage", "undeclared")
+BANDED = ("coverage", "novelty_any", "novelty_count")
+"""What the figures draw with a simultaneous band."""
+
+TAUS = (0.5, 0.8, 1.0)
+MOST_PAIRED = 6
+"""With more methods only the first is compared with each other one."""
+
+LAW_NUMBERS = 1 << 27
+"""The count law (inputs x budgets x (M + 1) numbers) is left out above this: a gigabyte."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class KindStudy:
+    """One kind of coverage (raw, valid or correct) of one method.
+
+    Attributes:
+        curves: input by input.
+        pooled: summed over the inputs in use.
+        intervals: by curve, over inputs, one budget at a time.
+        bands: by curve, over inputs, all budgets at once.
+        auc: the mean over k = 1..K of coverage, one point; None where the budgets are not 1..K.
+        times: time to coverage by tau, where the log can tell.
+        no_times: why it can't, by tau.
+    """
+
+    curves: Curves
+    pooled: Curves
+    intervals: dict[str, Interval]
+    bands: dict[str, Interval]
+    auc: Interval
+    times: dict[float, TimeToCoverage]
+    no_times: dict[float, str]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class MethodStudy:
+    """One method: its log, what is in it, and the kinds of coverage that it can tell."""
+
+    name: str
+    log: Log
+    facts: dict[str, Any]
+    kinds: dict[str, KindStudy]
+    warnings: tuple[str, ...]
+
+    def columns(self) -> dict[str, KindStudy]:
+        """Return the kinds that differ, by name; the same numbers stand once, as "raw = correct"."""
+        groups: list[list[str]] = []
+        for kind, found in self.kinds.items():
+            same = (g for g in groups if _alike(self.kinds[g[0]].curves, found.curves))
+            group = next(same, None)
+            if group is None:
+                groups.append([kind])
+            else:
+                group.append(kind)
+        return {" = ".join(group): self.kinds[group[0]] for group in groups}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Study:
+    """A log, studied.
+
+    Attributes:
+        methods: by name; one named "" where the log has no methods.
+        coverage: the kind of coverage that figures and comparisons are about.
+        budgets: k = 1..K.
+        comparisons: pairs of methods on the inputs that both have.
+        not_compared: pairs that have no inputs in common, with the reason.
+        level, interval, seed: of the intervals ("t" or "bootstrap") and bands.
+    """
+
+    methods: dict[str, MethodStudy]
+    coverage: str
+    budgets: np.ndarray
+    comparisons: tuple[Comparison, ...]
+    not_compared: tuple[str, ...]
+    level: float
+    interval: str
+    seed: int
+
+    @property
+    def budget(self) -> int:
+        """K, the largest budget."""
+        return int(self.budgets[-1])
+
+
+def study_log(
+    logs: dict[str, Log],
+    *,
+    budget: int | None = None,
+    coverage: str = "raw",
+    level: float = 0.95,
+    interval: str = "t",
+    seed: int = 0,
+    tell: Callable[[str], None] = lambda step: None,
+) -> Study:
+    """Estimate the curves of each method's log, their intervals, times to coverage and comparisons.
+
+    Args:
+        logs: by method; {"": log} where there are no methods.
+        budget: K; the smallest number of samples of any trial of any method when None.
+        coverage: the kind that comparisons are about; the others are studied too where the log can tell.
+        level: nominal level of intervals and bands, a fraction.
+        interval: "t" or "bootstrap", of the intervals at single budgets.
+        seed: of bootstrap, bands and comparisons.
+        tell: called with the name of each step as it begins.
+
+    Raises:
+        InputError: as in `estimate`; or an option out of range.
+    """
+    one_of("coverage", coverage, KINDS)
+    one_of("interval", interval, ("t", "bootstrap"))
+    level = fraction("level", level)
+    if budget is None:
+        sizes = [log.smallest_n for log in logs.values() if log.smallest_n]
+        budget = min(sizes) if sizes else None
+    ask = {"level": level, "interval": interval, "seed": seed}
+    methods = {}
+    for name, log in logs.items():
+        tell(f"estimating {name}" if name else "estimating")
+        methods[name] = _study_method(name, log, budget, coverage, ask)
+    curves = {name: method.kinds[coverage].curves for name, method in methods.items()}
+    tell("comparing")
+    comparisons, not_compared = _compare_all(curves, level, seed)
+    return Study(
+        methods=methods,
+        coverage=coverage,
+        budgets=next(iter(curves.values())).budgets,
+        comparisons=comparisons,
+        not_compared=not_compared,
+        level=level,
+        interval=interval,
+        seed=seed,
+    )
+
+
+def _alike(a: Curves, b: Curves) -> bool:
+    """Whether two kinds of coverage of a log counted the same matches."""
+    return all(
+        np.array_equal(getattr(a, curve), getattr(b, curve), equal_nan=True)
+        for curve in ("distinct", "undeclared")
+    )
+
+
+def kinds_of(log: Log) -> list[str]:
+    """Return the kinds of coverage that a log can tell."""
+    flags = "counts_{}" if isinstance(log, CountTable) else "{}"
+    return [kind for kind in KINDS if kind == "raw" or getattr(log, flags.format(kind)) is not None]
+
+
+def _study_method(name: str, log: Log, budget: int | None, coverage: str, ask: dict[str, Any]) -> MethodStudy:
+    # The kind that was asked for comes first: where the log can't tell it, that is the error to show.
+    order = list(dict.fromkeys([coverage, *kinds_of(log)]))
+    found = {kind: _study_kind(name, log, budget, kind, ask) for kind in order}
+    kinds = {kind: found[kind] for kind in KINDS if kind in found}
+    facts = log_facts(log, kinds[coverage].curves)
+    return MethodStudy(name, log, facts, kinds, tuple(_warnings(facts, kinds)))
+
+
+def _study_kind(name: str, log: Log, budget: int | None, kind: str, ask: dict[str, Any]) -> KindStudy:
+    most = int(log.declared_count.max(initial=0))
+    size = log.inputs * (budget or 0) * (most + 1)
+    include = ("default", "count_law") if isinstance(log, SampleLog) and size <= LAW_NUMBERS else "default"
+    curves = estimate(log, budget, kind, include)
+    assert isinstance(curves, Curves)
+    curves = dataclasses.replace(curves, method=name)
+    level, seed = ask["level"], ask["seed"]
+    there = [curve for curve in CURVES if getattr(curves, curve) is not None]
+    times, no_times = _times(curves)
+    return KindStudy(
+        curves=curves,
+        pooled=curves.pooled(),
+        intervals={
+            curve: curve_interval(curves, curve, level, ask["interval"], seed=seed) for curve in there
+        },
+        bands={
+            curve: curve_interval(curves, curve, level, "band", seed=seed)
+            for curve in BANDED
+            if curve in there
+        },
+        auc=mean_interval(auc(curves)[curves.used][:, None], level, ask["interval"], seed=seed),
+        times=times,
+        no_times=no_times,
+    )
+
+
+def _times(curves: Curves) -> tuple[dict[float, TimeToCoverage], dict[float, str]]:
+    times, reasons = {}, {}
+    for tau in TAUS:
+        if not curves.used.any():
+            reasons[tau] = "no input has enough samples and a declared strategy"
+            continue
+        try:
+            times[tau] = time_to_coverage(curves, tau)
+        except InputError as error:
+            reasons[tau] = str(error)
+    return times, reasons
+
+
+def _compare_all(
+    curves: dict[str, Curves], level: float, seed: int
+) -> tuple[tuple[Comparison, ...], tuple[str, ...]]:
+    pairs = list(itertools.combinations(curves, 2))
+    if len(curves) > MOST_PAIRED:
+        pairs = pairs[: len(curves) - 1]
+    done, refused = [], []
+    for a, b in pairs:
+        try:
+            done.append(compare(curves[a], curves[b], level, seed=seed))
+        except InputError as error:
+            refused.append(f"{a} - {b}: {error}")
+    return tuple(done), tuple(refused)
+
+
+def log_facts(log: Log, curves: Curves) -> dict[str, Any]:
+    """Return plain facts about a log: sizes, denominators, who labelled, what was found outside."""
+    n = log.n.reshape(log.inputs, -1)
+    present = n[n > 0]
+    declared = log.declared_count
+    used = declared[declared > 0]
+    extra = _undeclared(log)
+    return {
+        "inputs": log.inputs,
+        "inputs_used": int(curves.used.sum()),
+        "n_short": curves.n_short,
+        "inputs_without_declared": int((declared == 0).sum()),
+        "inputs_without_samples": int((n.sum(axis=1) == 0).sum()),
+        "trials": int((n > 0).sum(axis=1).max(initial=0)),
+        "samples": int(n.sum()),
+        "n_min": int(present.min(initial=0) if not present.size else present.min()),
+        "n_max": int(present.max(initial=0)),
+        "declared_total": int(declared.sum()),
+        "declared_min": int(used.min()) if used.size else 0,
+        "declared_median": float(np.median(used)) if used.size else 0.0,
+        "declared_max": int(used.max(initial=0)),
+        "declared_given": bool(log.declared_given),
+        "undeclared_found": None if extra is None else len(extra),
+        "undeclared_inputs": None if extra is None else len({row for row, _ in extra}),
+        "labelers": list(log.labelers),
+        "order": "observed" if getattr(log, "ordered", False) else "exchangeable",
+        "counts_only": isinstance(log, CountTable),
+    }
+
+
+def _undeclared(log: Log) -> list[tuple[int, int]] | None:
+    """Return the (row, label) pairs of labels outside the declared set that some sample matched."""
+    seen = log.counts > 0 if isinstance(log, CountTable) else log.matches.any(axis=(1, 2))
+    return [(int(row), int(label)) for row, label in zip(*np.nonzero(seen & ~log.declared), strict=True)]
+
+
+def _warnings(facts: dict[str, Any], kinds: dict[str, KindStudy]) -> list[str]:
+    """Return what a reader of the numbers must know, one line each."""
+    lines = []
+    if facts["n_short"]:
+        most = int(next(iter(kinds.values())).curves.budgets[-1])
+        lines.append(
+            f"{counted(facts['n_short'], 'input')} of {facts['inputs']:,} with fewer than {most:,} samples "
+            "left the curves at all budgets; lower --budget to keep them"
+        )
+    if facts["inputs_without_declared"]:
+        lines.append(
+            f"{counted(facts['inputs_without_declared'], 'input')} without a declared strategy: no fraction "
+            "is defined there, and no curve uses them"
+        )
+    if not facts["declared_given"]:
+        lines.append(
+            "no declared strategies were given: the denominator is the labels seen in this log, which grows "
+            "with the log; read `distinct`, or give --declared"
+        )
+    for kind, found in kinds.items():
+        texts = found.intervals["coverage"].warnings or found.auc.warnings
+        lines += [f"{kind} coverage: {text}" for text in texts]
+        errors = found.curves.mc_stderr
+        if errors is not None:
+            lines.append(f"{kind} coverage: {listed(_simulated(errors))} by random orders; see mc_stderr")
+    return lines
+
+
+def _simulated(errors: Any) -> list[str]:
+    return [name for name in CURVES if errors[name] is not None]

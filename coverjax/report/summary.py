@@ -1,0 +1,219 @@
+"""The summary of a study as a plain document: what summary.json and `--json` hold.
+
+A number that does not exist is null, and the object that holds the null says why in `why_null`: NaN is no
+JSON. Nothing in the document depends on the clock, the machine or the place of the outputs.
+"""
+
+import csv
+import json
+import math
+import pathlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from coverjax._version import __version__
+from coverjax.curves import PER_BUDGET, Curves
+from coverjax.inference.comparison import Comparison
+from coverjax.inference.units import Interval
+from coverjax.report.study import KindStudy, MethodStudy, Study
+
+NO_INPUT = "no input has both enough samples and a declared strategy"
+FEW_UNITS = "an interval over inputs needs at least 2 inputs"
+NO_VARIANCE = "no variance over inputs at these budgets: all inputs agree there"
+
+
+def summary(
+    study: Study, *, verb: str, command: str, options: dict[str, Any], files: Sequence[dict[str, Any]] = ()
+) -> dict[str, Any]:
+    """Return a study as a document of plain numbers, text, lists and dicts.
+
+    Args:
+        study: what was found.
+        verb, command, options: what was asked, the options with their defaults filled in.
+        files: what was read, a dict each with path, sha256 and bytes.
+    """
+    return {
+        "coverjax": __version__,
+        "verb": verb,
+        "command": command,
+        "options": options,
+        "seed": study.seed,
+        "files": [dict(facts) for facts in files],
+        "coverage": study.coverage,
+        "budget": study.budget,
+        "budgets": study.budgets.tolist(),
+        "interval": {
+            "over": "inputs",
+            "kind": study.interval,
+            "level": study.level,
+            "band": "simultaneous over the budgets (Gaussian multipliers, studentised)",
+        },
+        "methods": [_method(method) for method in study.methods.values()],
+        "comparisons": [_comparison(pair) for pair in study.comparisons],
+        "not_compared": list(study.not_compared),
+    }
+
+
+def to_json(document: dict[str, Any]) -> str:
+    """Return the document as JSON text: the same bytes for the same document."""
+    return json.dumps(document, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=True) + "\n"
+
+
+def write_curves(study: Study, path: pathlib.Path) -> None:
+    """Write the mean curves as CSV: a line for each method, kind of coverage and budget.
+
+    For each curve: its mean over the inputs in use, `_low` and `_high` of the interval at that budget, and
+    for those that figures show `_band_low` and `_band_high` of the simultaneous band. Empty: not a number.
+    """
+    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        header: list[str] = []
+        for method in study.methods.values():
+            for kind, found in method.kinds.items():
+                table = _curve_columns(found)
+                names = ["method", "kind", "inputs", *table]
+                if names != header:
+                    # Methods of one log have the same columns; a log that hasn't starts a new table.
+                    writer.writerow(names)
+                    header = names
+                start = [method.name, kind, int(found.curves.used.sum())]
+                for line in zip(*(column.tolist() for column in table.values()), strict=True):
+                    writer.writerow([*start, *map(_cell, line)])
+
+
+def write_inputs(study: Study, path: pathlib.Path) -> None:
+    """Write the curves input by input as CSV: a line for each method, kind, input and budget.
+
+    `left_out` says why an input enters no mean: "short" (fewer samples than the largest budget) or "no
+    declared strategy"; its numbers are empty.
+    """
+    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        first = True
+        for method in study.methods.values():
+            for kind, found in method.kinds.items():
+                table = found.curves.columns()
+                del table["method"]
+                reasons = np.repeat(_left_out(found.curves), len(found.curves.budgets))
+                if first:
+                    writer.writerow(["method", "kind", "left_out", *table])
+                    first = False
+                for reason, *line in zip(reasons, *(c.tolist() for c in table.values()), strict=True):
+                    writer.writerow([method.name, kind, reason, *map(_cell, line)])
+
+
+def _left_out(curves: Curves) -> np.ndarray:
+    short = np.zeros(curves.inputs, bool) if curves.short is None else curves.short
+    reasons = np.where(curves.declared > 0, "", "no declared strategy")
+    return np.where(short, "short", reasons)
+
+
+def _curve_columns(found: KindStudy) -> dict[str, np.ndarray]:
+    table: dict[str, np.ndarray] = {"k": found.curves.budgets}
+    for name, interval in found.intervals.items():
+        table |= {name: interval.mean, f"{name}_low": interval.low, f"{name}_high": interval.high}
+        if name in found.bands:
+            band = found.bands[name]
+            table |= {f"{name}_band_low": band.low, f"{name}_band_high": band.high}
+    table["pooled_coverage"] = found.pooled.coverage[0]
+    return table
+
+
+def _cell(value: Any) -> Any:
+    return "" if isinstance(value, float) and math.isnan(value) else value
+
+
+def _method(method: MethodStudy) -> dict[str, Any]:
+    return {
+        "method": method.name,
+        "log": method.facts,
+        "kinds": {kind: _kind(found) for kind, found in method.kinds.items()},
+        "warnings": list(method.warnings),
+    }
+
+
+def _kind(found: KindStudy) -> dict[str, Any]:
+    curves = found.curves
+    document: dict[str, Any] = {
+        "auc": _interval(found.auc, scalar=True),
+        "curves": {name: _interval(interval) for name, interval in found.intervals.items()},
+        "pooled_coverage": _with_reason({"value": _numbers(found.pooled.coverage[0])}, NO_INPUT),
+        "time_to_coverage": {f"{tau:g}": _time(found, tau) for tau in (*found.times, *found.no_times)},
+        "forms": curves.provenance.get("forms", {}),
+    }
+    for name, band in found.bands.items():
+        curve = document["curves"][name]
+        curve["band_low"], curve["band_high"] = _numbers(band.low), _numbers(band.high)
+    for suffix, spread in (("subset_sd", curves.subset_sd), ("mc_stderr", curves.mc_stderr)):
+        for name in PER_BUDGET:
+            values = None if spread is None else spread[name]
+            if values is not None and name in document["curves"]:
+                document["curves"][name][f"{suffix}_mean"] = _numbers(_mean(values[curves.used]))
+    return document
+
+
+def _mean(values: np.ndarray) -> np.ndarray:
+    return values.mean(axis=0) if len(values) else np.full(values.shape[1:], np.nan)
+
+
+def _interval(interval: Interval, scalar: bool = False) -> dict[str, Any]:
+    parts = {"mean": interval.mean, "low": interval.low, "high": interval.high}
+    numbers: dict[str, Any] = {name: _numbers(values) for name, values in parts.items()}
+    if scalar:
+        numbers = {name: values[0] for name, values in numbers.items()}
+    reason = NO_INPUT if not interval.units else FEW_UNITS if interval.units < 2 else NO_VARIANCE
+    return _with_reason(numbers, reason)
+
+
+def _time(found: KindStudy, tau: float) -> dict[str, Any]:
+    if tau in found.no_times:
+        empty = dict.fromkeys(("restricted_mean", "median", "never"))
+        return {**empty, "restricted_to": int(found.curves.budgets[-1]), "why_null": found.no_times[tau]}
+    whole = found.times[tau].pooled
+    assert whole is not None
+    numbers = {
+        "restricted_mean": _number(float(whole.mean)),
+        "median": _number(float(whole.median)),
+        "never": _number(float(whole.censored)),
+        "restricted_to": int(found.curves.budgets[-1]),
+    }
+    return _with_reason(numbers, "at least half never get there within the budget")
+
+
+def _comparison(pair: Comparison) -> dict[str, Any]:
+    low, high = pair.band
+    numbers: dict[str, Any] = {
+        "a": pair.a,
+        "b": pair.b,
+        "quantity": pair.quantity,
+        "inputs": pair.inputs,
+        "left_out": pair.left_out,
+        "level": pair.level,
+        "multipliers": pair.multipliers,
+        "seed": pair.seed,
+        "difference": _numbers(pair.difference),
+        "band_low": _numbers(low),
+        "band_high": _numbers(high),
+        "critical_value": _number(pair.critical_value),
+        "wins": pair.wins.tolist(),
+        "losses": pair.losses.tolist(),
+        "undecided": pair.undecided.tolist(),
+        "warnings": list(pair.warnings),
+    }
+    return _with_reason(numbers, FEW_UNITS if pair.inputs < 2 else NO_VARIANCE)
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _numbers(values: np.ndarray) -> list[float | None]:
+    return [_number(value) for value in np.asarray(values, dtype=np.float64).tolist()]
+
+
+def _with_reason(numbers: dict[str, Any], reason: str) -> dict[str, Any]:
+    """Add why there are nulls, where there are."""
+    missing = any(v is None or (isinstance(v, list) and None in v) for v in numbers.values())
+    return {**numbers, "why_null": reason} if missing else numbers

@@ -1,0 +1,249 @@
+"""The report of a study as text for a terminal, at most 80 columns wide, without colours."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from coverjax._version import __version__
+from coverjax.inference.comparison import Comparison
+from coverjax.inference.units import Interval
+from coverjax.report.study import TAUS, KindStudy, MethodStudy, Study
+from coverjax.report.text import counted, fit, one_line, unlike, width, wrapped
+
+COLUMNS = 80
+LABEL, CELL = 13, 22
+NAME = 20
+MOST_FILES = 4
+MOST_BLOCKS = 8
+"""With more methods only the table of all methods is printed."""
+
+
+def report_text(study: Study, files: Sequence[dict[str, Any]] = ()) -> str:
+    """Return the report: one table over all methods, a block for each, the paired comparisons.
+
+    Args:
+        study: what was found.
+        files: what was read, a dict each with path and sha256.
+    """
+    names = dict(zip(study.methods, unlike(list(study.methods), NAME), strict=True))
+    parts = [_heading(study, files)]
+    if len(study.methods) > 1:
+        parts.append(_overview(study, names))
+    blocks = list(study.methods.values())
+    if len(blocks) > MOST_BLOCKS:
+        parts.append(
+            f"Blocks of single methods are printed for up to {MOST_BLOCKS}; all is in --json and --out."
+        )
+        blocks = []
+    parts += [_block(study, method, names[method.name]) for method in blocks]
+    if study.comparisons or study.not_compared:
+        parts.append(_comparisons(study, names))
+    return "\n\n".join(parts) + "\n"
+
+
+def _heading(study: Study, files: Sequence[dict[str, Any]]) -> str:
+    kind = {"t": "t-intervals", "bootstrap": "bootstrap intervals"}[study.interval]
+    lines = [f"coverjax {__version__}: coverage for k = 1..K samples, K = {study.budget:,}"]
+    for facts in files[:MOST_FILES]:
+        lines.append(f"{one_line(facts['path'], COLUMNS - 24, middle=True)}  sha256 {facts['sha256'][:12]}..")
+    if len(files) > MOST_FILES:
+        lines.append(f"and {counted(len(files) - MOST_FILES, 'more file')}: their hashes are in --json")
+    lines += wrapped(
+        f"[low, high]: {100 * study.level:.4g} % {kind} over inputs, at one budget at a time. C(k): expected "
+        "fraction of the declared strategies found by k samples. AUC(K): plain mean of C(1..K). F(K): chance "
+        "to have found all. T(t): samples until the fraction t is found.",
+        COLUMNS,
+    )
+    return "\n".join(lines)
+
+
+def _overview(study: Study, names: dict[str, str]) -> str:
+    """One line a method, for the kind of coverage that was asked for."""
+    columns = ["AUC(K)", "C(1)", "C(K)", "F(K)"]
+    sizes = [CELL, 7, CELL, 6]
+    start = max(8, *(width(name) for name in names.values()))
+    title = f"{study.coverage} coverage"
+    lines = [title, fit("method", start) + "  " + _line(columns, sizes)]
+    for name, method in study.methods.items():
+        found = method.kinds[study.coverage]
+        coverage = found.intervals["coverage"]
+        cells = [
+            _with_ends(found.auc, 0),
+            _value(coverage.mean[0]),
+            _with_ends(coverage, -1),
+            _value(found.intervals["full_coverage"].mean[-1]) if "full_coverage" in found.intervals else "?",
+        ]
+        lines.append(fit(names[name], start) + "  " + _line(cells, sizes))
+    return "\n".join(lines)
+
+
+def _block(study: Study, method: MethodStudy, name: str) -> str:
+    lines = [name] if method.name else []
+    lines += _facts(method)
+    columns = method.columns()
+    lines += ["", _row("", [title if "=" in title else f"{title} coverage" for title in columns])]
+    found = list(columns.values())
+    lines.append(_row("AUC(K)", [_with_ends(kind.auc, 0) for kind in found]))
+    for k in few_budgets(study.budgets):
+        at = int(np.searchsorted(study.budgets, k))
+        lines.append(_row(f"C({k})", [_with_ends(kind.intervals["coverage"], at) for kind in found]))
+    lines += _last_rows(study, found)
+    lines.append(_row("pooled C(K)", [_value(kind.pooled.coverage[0, -1]) for kind in found]))
+    for tau in TAUS:
+        lines.append(_row(f"T({tau:.1f})", [_time(kind, tau) for kind in found]))
+    lines += _notes(study, found)
+    for warning in method.warnings:
+        lines += wrapped(warning, COLUMNS, "  ", "! ")
+    return "\n".join(lines)
+
+
+def _last_rows(study: Study, found: list[KindStudy]) -> list[str]:
+    """Rows for the other curves at the largest budget, where some kind has them."""
+    rows = {
+        "F(K)": "full_coverage",
+        "distinct(K)": "distinct",
+    }
+    lines = []
+    for label, curve in rows.items():
+        cells = [_with_ends(kind.intervals[curve], -1) if curve in kind.intervals else "?" for kind in found]
+        if any(cell != "?" for cell in cells):
+            lines.append(_row(label, cells))
+    return lines
+
+
+def _facts(method: MethodStudy) -> list[str]:
+    facts = method.facts
+    n = (
+        f"{facts['n_min']:,}"
+        if facts["n_min"] == facts["n_max"]
+        else f"{facts['n_min']:,} to {facts['n_max']:,}"
+    )
+    samples = f"{n} samples each" if facts["trials"] <= 1 else f"{facts['trials']} trials of {n} samples each"
+    order = "observed order" if facts["order"] == "observed" else "taken as exchangeable"
+    sizes = f"{facts['declared_min']} / {facts['declared_median']:g} / {facts['declared_max']}"
+    whose = (
+        "declared strategies"
+        if facts["declared_given"]
+        else "labels seen in this log stand for declared ones"
+    )
+    texts = {
+        "inputs": f"{facts['inputs_used']:,} used of {facts['inputs']:,}; {samples}, {order}",
+        "strategies": f"{facts['declared_total']:,} {whose}; M min / median / max {sizes}",
+        "labeler": f"{', '.join(facts['labelers']) or 'not stated'}; {_undeclared(facts)}",
+    }
+    left = {
+        "n_short": "n_short (too few samples)",
+        "inputs_without_declared": "without a declared strategy (M = 0)",
+    }
+    out = [f"{facts[name]:,} {words}" for name, words in left.items() if facts[name]]
+    if out:
+        texts["left out"] = ", ".join(out)
+    indent = " " * LABEL
+    return [line for name, text in texts.items() for line in wrapped(text, COLUMNS, indent, fit(name, LABEL))]
+
+
+def _undeclared(facts: dict[str, Any]) -> str:
+    found = facts["undeclared_found"]
+    if not found:
+        return "no label outside the declared ones"
+    labels = counted(found, "label")
+    return f"{labels} outside the declared ones, on {counted(facts['undeclared_inputs'], 'input')}"
+
+
+def _notes(study: Study, found: list[KindStudy]) -> list[str]:
+    lines = wrapped(
+        "T: mean of min(T, K), where never counts as K / median / share never reached by k = K", COLUMNS
+    )
+    reasons = dict.fromkeys(reason for kind in found for reason in kind.no_times.values())
+    for reason in reasons:
+        lines += wrapped(one_line(reason, 300), COLUMNS, "   ", "?: ")
+    return lines
+
+
+def _time(found: KindStudy, tau: float) -> str:
+    if tau not in found.times:
+        return "?"
+    whole = found.times[tau].pooled
+    assert whole is not None
+    most = int(found.curves.budgets[-1])
+    median = f"> {most}" if math.isnan(whole.median) else f"{int(whole.median)}"
+    mean = float(whole.mean)
+    return f"{mean:.2f} / {median} / {float(whole.censored):.0%}"
+
+
+def _comparisons(study: Study, names: dict[str, str]) -> str:
+    lines = wrapped(
+        f"paired differences of {study.coverage} coverage: budgets at which the {100 * study.level:.4g} % "
+        f"simultaneous band over k = 1..{study.budget} lies above 0 (wins) or below (losses)."
+        + (
+            " Each pair by itself: of many pairs some decide by chance." if len(study.comparisons) > 1 else ""
+        ),
+        COLUMNS,
+    )
+    if len(study.methods) > 2 and len(study.comparisons) + len(study.not_compared) < math.comb(
+        len(study.methods), 2
+    ):
+        lines += wrapped(f"Only {next(iter(names.values()))} is compared with each other method.", COLUMNS)
+    for pair in study.comparisons:
+        lines += _pair(pair, names)
+    for refused in study.not_compared:
+        lines += wrapped(one_line(refused, 300), COLUMNS, "  ", "! ")
+    warned = [pair for pair in study.comparisons if pair.warnings]
+    if warned:
+        first = f"{names[warned[0].a]} - {names[warned[0].b]}: {'; '.join(warned[0].warnings)}"
+        more = (
+            f" (and warnings of {counted(len(warned) - 1, 'other pair')}: --json)" if len(warned) > 1 else ""
+        )
+        lines += wrapped(first + more, COLUMNS, "  ", "! ")
+    return "\n".join(lines)
+
+
+def _pair(pair: Comparison, names: dict[str, str]) -> list[str]:
+    a, b = names.get(pair.a, pair.a), names.get(pair.b, pair.b)
+    last = _value(pair.difference[-1], sign=True)
+    head = f"{a} - {b}: {last} at k = {pair.budgets[-1]:,}, over {counted(pair.inputs, 'input')}"
+    head += f" ({pair.left_out} left out)" if pair.left_out else ""
+    told = [f"{word} {ranges(getattr(pair, word))}" for word in ("wins", "losses", "undecided")]
+    return wrapped(head, COLUMNS, "  ") + wrapped("; ".join(told), COLUMNS, "  ", "  ")
+
+
+def ranges(budgets: Sequence[int] | np.ndarray) -> str:
+    """Return whole numbers as runs: "1-10, 60-128"; "none" where there are none."""
+    runs: list[list[int]] = []
+    for k in map(int, budgets):
+        if runs and k == runs[-1][1] + 1:
+            runs[-1][1] = k
+        else:
+            runs.append([k, k])
+    texts = [f"{first}" if first == last else f"{first}-{last}" for first, last in runs]
+    return ", ".join(texts) or "none"
+
+
+def few_budgets(budgets: np.ndarray, most: int = 6) -> list[int]:
+    """Return the first budget, the last, and a few between them, evenly spaced in logarithm."""
+    wanted = np.geomspace(budgets[0], budgets[-1], min(most, len(budgets)))
+    places = np.unique(np.searchsorted(budgets, np.rint(wanted)))
+    return [int(budgets[min(place, len(budgets) - 1)]) for place in places]
+
+
+def _row(label: str, cells: list[str]) -> str:
+    return (fit(label, LABEL) + _line(cells, [CELL] * len(cells))).rstrip()
+
+
+def _line(cells: list[str], sizes: list[int]) -> str:
+    return "".join(fit(cell, size) for cell, size in zip(cells, sizes, strict=True)).rstrip()
+
+
+def _value(value: float, sign: bool = False) -> str:
+    if math.isnan(value):
+        return "-"
+    return f"{value:+.3f}" if sign else f"{value:.3f}" if abs(value) < 100 else f"{value:.4g}"
+
+
+def _with_ends(interval: Interval, at: int) -> str:
+    mean, low, high = (float(part[at]) for part in (interval.mean, interval.low, interval.high))
+    if math.isnan(low):
+        return _value(mean)
+    return f"{_value(mean)} [{_value(low)}, {_value(high)}]"
