@@ -15,6 +15,8 @@ from .inference.units import Interval as Interval
 from .logs.counts import CountTable as CountTable
 from .logs.log import SampleLog as SampleLog
 from .logs.reading import read_log as read_log
+from .logs.writing import write_declared as write_declared
+from .logs.writing import write_log as write_log
 from .metrics import GainReport as GainReport
 from .metrics import TimeToCoverage as TimeToCoverage
 from .metrics import auc as auc
@@ -25,3 +27,7 @@ from .metrics import time_to_coverage as time_to_coverage
 from .model import families as families
 from .model.law import OutcomeLaw as OutcomeLaw
 from .model.router_generator import RouterGenerator as RouterGenerator
+from .report.barcode import plot_barcode as plot_barcode
+from .report.plots import plot_coverage as plot_coverage
+from .report.plots import plot_novelty as plot_novelty
+from .report.plots import plot_time_to_coverage as plot_time_to_coverage

@@ -93,7 +93,7 @@ def plot_novelty(
         ax.set_ylim(0.0, 1.02)
     else:
         ax.set_ylabel("expected number of new strategies in sample k")
-        ax.set_ylim(0.0, 1.05 * max(ax.dataLim.y1, 1e-3) if np.isfinite(ax.dataLim.y1) else 1.0)
+        ax.set_ylim(0.0, 1.05 * max(ax.dataLim.y1, 0.1) if np.isfinite(ax.dataLim.y1) else 1.0)
     ax.set_title(_title(lines, "novelty"))
     _finish(ax, lines, ends)
     return ax
@@ -238,7 +238,7 @@ def _finish(ax: "Axes", lines: dict[str, Curves], ends: list[tuple[str, float, f
         ax.text(
             0.5,
             0.5,
-            "no input with enough samples and declared strategies",
+            "no input has both enough samples\nand a declared strategy",
             ha="center",
             transform=ax.transAxes,
         )
@@ -299,6 +299,8 @@ def _strategies(line: Curves) -> str:
 
 
 def _floor(ax: "Axes") -> float:
-    """Start the axis of coverage at 0, or higher where that leaves most of the figure empty."""
+    """Start the axis of coverage at 0, or higher where that would leave most of the figure empty."""
     lowest = ax.dataLim.y0
-    return float(np.floor(lowest * 10.0) / 10.0) if np.isfinite(lowest) and lowest > 0.4 else -0.02
+    if not np.isfinite(lowest) or lowest <= 0.4:
+        return -0.02
+    return min(float(np.floor(lowest * 10.0) / 10.0), 0.8)

@@ -9,7 +9,7 @@ import numpy as np
 
 from coverjax.curves import Curves
 from coverjax.estimators.rarefaction import estimate
-from coverjax.foundation.checks import InputError, fraction, listed, one_of
+from coverjax.foundation.checks import InputError, fraction, listed, one_of, shown
 from coverjax.inference.comparison import Comparison, compare
 from coverjax.inference.intervals import mean_interval
 from coverjax.inference.of_curves import curve_interval
@@ -17,7 +17,7 @@ from coverjax.inference.units import Interval
 from coverjax.logs.counts import CountTable
 from coverjax.logs.log import KINDS, SampleLog
 from coverjax.metrics import TimeToCoverage, auc, time_to_coverage
-from coverjax.report.text import counted
+from coverjax.report.text import counted, one_line
 
 Log = SampleLog | CountTable
 
@@ -28,6 +28,9 @@ BANDED = ("coverage", "novelty_any", "novelty_count")
 TAUS = (0.5, 0.8, 1.0)
 MOST_PAIRED = 6
 """With more methods only the first is compared with each other one."""
+
+CURVE_NUMBERS, FEWEST_BUDGETS = 1 << 19, 32
+"""Of larger logs only so many budgets are studied that a curve has about as many numbers."""
 
 LAW_NUMBERS = 1 << 27
 """The count law (inputs x budgets x (M + 1) numbers) is left out above this: a gigabyte."""
@@ -42,7 +45,7 @@ class KindStudy:
         pooled: summed over the inputs in use.
         intervals: by curve, over inputs, one budget at a time.
         bands: by curve, over inputs, all budgets at once.
-        auc: the mean over k = 1..K of coverage, one point; None where the budgets are not 1..K.
+        auc: the mean over k = 1..K of coverage, one point.
         times: time to coverage by tau, where the log can tell.
         no_times: why it can't, by tau.
     """
@@ -86,7 +89,7 @@ class Study:
     Attributes:
         methods: by name; one named "" where the log has no methods.
         coverage: the kind of coverage that figures and comparisons are about.
-        budgets: k = 1..K.
+        budgets: k = 1..K, or some of them.
         comparisons: pairs of methods on the inputs that both have.
         not_compared: pairs that have no inputs in common, with the reason.
         level, interval, seed: of the intervals ("t" or "bootstrap") and bands.
@@ -100,6 +103,11 @@ class Study:
     level: float
     interval: str
     seed: int
+
+    @property
+    def consecutive(self) -> bool:
+        """Whether the budgets are all of 1..K."""
+        return len(self.budgets) == self.budget
 
     @property
     def budget(self) -> int:
@@ -121,7 +129,9 @@ def study_log(
 
     Args:
         logs: by method; {"": log} where there are no methods.
-        budget: K; the smallest number of samples of any trial of any method when None.
+        budget: K; the smallest number of samples of any trial of any method when None. Where the inputs
+            times K are more than half a million, only some budgets up to K are studied, evenly spaced in
+            logarithm.
         coverage: the kind that comparisons are about; the others are studied too where the log can tell.
         level: nominal level of intervals and bands, a fraction.
         interval: "t" or "bootstrap", of the intervals at single budgets.
@@ -134,14 +144,17 @@ def study_log(
     one_of("coverage", coverage, KINDS)
     one_of("interval", interval, ("t", "bootstrap"))
     level = fraction("level", level)
-    if budget is None:
-        sizes = [log.smallest_n for log in logs.values() if log.smallest_n]
-        budget = min(sizes) if sizes else None
+    budgets = _budgets(logs, budget)
     ask = {"level": level, "interval": interval, "seed": seed}
     methods = {}
     for name, log in logs.items():
-        tell(f"estimating {name}" if name else "estimating")
-        methods[name] = _study_method(name, log, budget, coverage, ask)
+        tell(f"estimating {one_line(name)}" if name else "estimating")
+        try:
+            methods[name] = _study_method(name, log, budgets, coverage, ask)
+        except InputError as error:
+            if not name:
+                raise
+            raise InputError(f"method {shown(name)}: {error}") from error
     curves = {name: method.kinds[coverage].curves for name, method in methods.items()}
     tell("comparing")
     comparisons, not_compared = _compare_all(curves, level, seed)
@@ -165,31 +178,45 @@ def _alike(a: Curves, b: Curves) -> bool:
     )
 
 
+def _budgets(logs: dict[str, Log], budget: int | None) -> np.ndarray | None:
+    """Return the budgets to study; None where no log has samples, which `estimate` will refuse."""
+    if budget is None:
+        budget = min((log.smallest_n for log in logs.values() if log.smallest_n), default=0)
+    if budget < 1:
+        return None
+    most = max(FEWEST_BUDGETS, CURVE_NUMBERS // max(log.inputs for log in logs.values()))
+    if budget <= most:
+        return np.arange(1, budget + 1)
+    return np.unique(np.rint(np.geomspace(1, budget, most)).astype(np.int64))
+
+
 def kinds_of(log: Log) -> list[str]:
     """Return the kinds of coverage that a log can tell."""
     flags = "counts_{}" if isinstance(log, CountTable) else "{}"
     return [kind for kind in KINDS if kind == "raw" or getattr(log, flags.format(kind)) is not None]
 
 
-def _study_method(name: str, log: Log, budget: int | None, coverage: str, ask: dict[str, Any]) -> MethodStudy:
+def _study_method(
+    name: str, log: Log, budgets: np.ndarray | None, coverage: str, ask: dict[str, Any]
+) -> MethodStudy:
     # The kind that was asked for comes first: where the log can't tell it, that is the error to show.
     order = list(dict.fromkeys([coverage, *kinds_of(log)]))
-    found = {kind: _study_kind(name, log, budget, kind, ask) for kind in order}
+    found = {kind: _study_kind(name, log, budgets, kind, ask) for kind in order}
     kinds = {kind: found[kind] for kind in KINDS if kind in found}
     facts = log_facts(log, kinds[coverage].curves)
     return MethodStudy(name, log, facts, kinds, tuple(_warnings(facts, kinds)))
 
 
-def _study_kind(name: str, log: Log, budget: int | None, kind: str, ask: dict[str, Any]) -> KindStudy:
+def _study_kind(name: str, log: Log, budgets: np.ndarray | None, kind: str, ask: dict[str, Any]) -> KindStudy:
     most = int(log.declared_count.max(initial=0))
-    size = log.inputs * (budget or 0) * (most + 1)
+    size = 0 if budgets is None else log.inputs * len(budgets) * (most + 1)
     include = ("default", "count_law") if isinstance(log, SampleLog) and size <= LAW_NUMBERS else "default"
-    curves = estimate(log, budget, kind, include)
+    curves = estimate(log, budgets, kind, include)
     assert isinstance(curves, Curves)
     curves = dataclasses.replace(curves, method=name)
     level, seed = ask["level"], ask["seed"]
     there = [curve for curve in CURVES if getattr(curves, curve) is not None]
-    times, no_times = _times(curves)
+    times, no_times = _times(log, curves)
     return KindStudy(
         curves=curves,
         pooled=curves.pooled(),
@@ -207,17 +234,17 @@ def _study_kind(name: str, log: Log, budget: int | None, kind: str, ask: dict[st
     )
 
 
-def _times(curves: Curves) -> tuple[dict[float, TimeToCoverage], dict[float, str]]:
-    times, reasons = {}, {}
-    for tau in TAUS:
-        if not curves.used.any():
-            reasons[tau] = "no input has enough samples and a declared strategy"
-            continue
-        try:
-            times[tau] = time_to_coverage(curves, tau)
-        except InputError as error:
-            reasons[tau] = str(error)
-    return times, reasons
+def _times(log: Log, curves: Curves) -> tuple[dict[float, TimeToCoverage], dict[float, str]]:
+    """Return the times to coverage, and why those that are missing are."""
+    if not curves.used.any():
+        return {}, dict.fromkeys(TAUS, "no input has both enough samples and a declared strategy")
+    if curves.count_law is None and isinstance(log, CountTable):
+        why = "counts don't tell which strategies came together, so they tell no T: keep the samples"
+        return {}, dict.fromkeys(TAUS, why)
+    if curves.count_law is None:
+        why = "the law of the number of strategies would not fit into memory: lower --budget"
+        return {1.0: time_to_coverage(curves, 1.0)}, dict.fromkeys(TAUS[:-1], why)
+    return {tau: time_to_coverage(curves, tau) for tau in TAUS}, {}
 
 
 def _compare_all(

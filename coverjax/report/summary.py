@@ -8,7 +8,7 @@ import csv
 import json
 import math
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -67,20 +67,13 @@ def write_curves(study: Study, path: pathlib.Path) -> None:
     For each curve: its mean over the inputs in use, `_low` and `_high` of the interval at that budget, and
     for those that figures show `_band_low` and `_band_high` of the simultaneous band. Empty: not a number.
     """
-    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        header: list[str] = []
-        for method in study.methods.values():
-            for kind, found in method.kinds.items():
-                table = _curve_columns(found)
-                names = ["method", "kind", "inputs", *table]
-                if names != header:
-                    # Methods of one log have the same columns; a log that hasn't starts a new table.
-                    writer.writerow(names)
-                    header = names
-                start = [method.name, kind, int(found.curves.used.sum())]
-                for line in zip(*(column.tolist() for column in table.values()), strict=True):
-                    writer.writerow([*start, *map(_cell, line)])
+    parts = []
+    for method, kind, found in _kinds(study):
+        table = _curve_columns(found)
+        count = len(table["k"])
+        start = {"method": [method] * count, "kind": [kind] * count}
+        parts.append(start | {"inputs": [int(found.curves.used.sum())] * count} | _lists(table))
+    _write_table(parts, path)
 
 
 def write_inputs(study: Study, path: pathlib.Path) -> None:
@@ -89,19 +82,36 @@ def write_inputs(study: Study, path: pathlib.Path) -> None:
     `left_out` says why an input enters no mean: "short" (fewer samples than the largest budget) or "no
     declared strategy"; its numbers are empty.
     """
+    parts = []
+    for method, kind, found in _kinds(study):
+        table = found.curves.columns()
+        count = len(table["k"])
+        table["method"] = np.full(count, method, dtype=object)
+        reasons = np.repeat(_left_out(found.curves), len(found.curves.budgets))
+        parts.append({"kind": [kind] * count, "left_out": reasons.tolist()} | _lists(table))
+    _write_table(parts, path, first=("method", "kind", "left_out"))
+
+
+def _kinds(study: Study) -> Iterator[tuple[str, str, KindStudy]]:
+    for method in study.methods.values():
+        for kind, found in method.kinds.items():
+            yield method.name, kind, found
+
+
+def _lists(table: dict[str, np.ndarray]) -> dict[str, list[Any]]:
+    return {name: column.tolist() for name, column in table.items()}
+
+
+def _write_table(parts: list[dict[str, list[Any]]], path: pathlib.Path, first: Sequence[str] = ()) -> None:
+    """Write tables below each other; a column that a part lacks is empty there."""
+    header = list(dict.fromkeys([*first, *(name for part in parts for name in part)]))
     with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        first = True
-        for method in study.methods.values():
-            for kind, found in method.kinds.items():
-                table = found.curves.columns()
-                del table["method"]
-                reasons = np.repeat(_left_out(found.curves), len(found.curves.budgets))
-                if first:
-                    writer.writerow(["method", "kind", "left_out", *table])
-                    first = False
-                for reason, *line in zip(reasons, *(c.tolist() for c in table.values()), strict=True):
-                    writer.writerow([method.name, kind, reason, *map(_cell, line)])
+        writer.writerow(header)
+        for part in parts:
+            empty = [""] * len(part["kind"])
+            for line in zip(*(part.get(name, empty) for name in header), strict=True):
+                writer.writerow(map(_cell, line))
 
 
 def _left_out(curves: Curves) -> np.ndarray:
@@ -169,12 +179,13 @@ def _interval(interval: Interval, scalar: bool = False) -> dict[str, Any]:
 
 def _time(found: KindStudy, tau: float) -> dict[str, Any]:
     if tau in found.no_times:
-        empty = dict.fromkeys(("restricted_mean", "median", "never"))
+        empty = dict.fromkeys(("restricted_mean", "restricted_mean_low", "median", "never"))
         return {**empty, "restricted_to": int(found.curves.budgets[-1]), "why_null": found.no_times[tau]}
     whole = found.times[tau].pooled
     assert whole is not None
     numbers = {
         "restricted_mean": _number(float(whole.mean)),
+        "restricted_mean_low": _number(float(whole.mean_low)),
         "median": _number(float(whole.median)),
         "never": _number(float(whole.censored)),
         "restricted_to": int(found.curves.budgets[-1]),

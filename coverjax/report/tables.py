@@ -46,6 +46,8 @@ def report_text(study: Study, files: Sequence[dict[str, Any]] = ()) -> str:
 def _heading(study: Study, files: Sequence[dict[str, Any]]) -> str:
     kind = {"t": "t-intervals", "bootstrap": "bootstrap intervals"}[study.interval]
     lines = [f"coverjax {__version__}: coverage for k = 1..K samples, K = {study.budget:,}"]
+    if not study.consecutive:
+        lines[0] += f" ({len(study.budgets)} budgets)"
     for facts in files[:MOST_FILES]:
         lines.append(f"{one_line(facts['path'], COLUMNS - 24, middle=True)}  sha256 {facts['sha256'][:12]}..")
     if len(files) > MOST_FILES:
@@ -153,9 +155,12 @@ def _undeclared(facts: dict[str, Any]) -> str:
 
 
 def _notes(study: Study, found: list[KindStudy]) -> list[str]:
-    lines = wrapped(
-        "T: mean of min(T, K), where never counts as K / median / share never reached by k = K", COLUMNS
-    )
+    lines = []
+    if any(kind.times for kind in found):
+        meaning = "T: mean of min(T, K), where never counts as K / median / share never reached by k = K"
+        lines += wrapped(meaning, COLUMNS)
+    if not study.consecutive:
+        lines += wrapped("Not every budget was studied: means and medians of T are upper bounds.", COLUMNS)
     reasons = dict.fromkeys(reason for kind in found for reason in kind.no_times.values())
     for reason in reasons:
         lines += wrapped(one_line(reason, 300), COLUMNS, "   ", "?: ")
@@ -170,13 +175,17 @@ def _time(found: KindStudy, tau: float) -> str:
     most = int(found.curves.budgets[-1])
     median = f"> {most}" if math.isnan(whole.median) else f"{int(whole.median)}"
     mean = float(whole.mean)
-    return f"{mean:.2f} / {median} / {float(whole.censored):.0%}"
+    return f"{_short(mean)} / {median} / {float(whole.censored):.0%}"
+
+
+def _short(value: float) -> str:
+    return f"{value:.2f}" if value < 100 else f"{value:.1f}" if value < 10_000 else f"{value:.4g}"
 
 
 def _comparisons(study: Study, names: dict[str, str]) -> str:
     lines = wrapped(
         f"paired differences of {study.coverage} coverage: budgets at which the {100 * study.level:.4g} % "
-        f"simultaneous band over k = 1..{study.budget} lies above 0 (wins) or below (losses)."
+        f"simultaneous band over k = 1..{study.budget:,} lies above 0 (wins) or below (losses)."
         + (
             " Each pair by itself: of many pairs some decide by chance." if len(study.comparisons) > 1 else ""
         ),
