@@ -60,3 +60,43 @@ def moebius(values: jax.Array) -> jax.Array:
         low = pair[..., 0, :]
         values = jnp.stack([low, pair[..., 1, :] - low], axis=-2).reshape(shape)
     return values
+
+
+def united(values: jax.Array, bits: int, masks: jax.Array | None) -> jax.Array:
+    """Return g(a, T) = f(T united with atom a), [atoms, 2^M].
+
+    Args:
+        values: f, [2^M].
+        bits: M.
+        masks: the subset of each atom [atoms]; None where atom j is the single element j.
+    """
+    if masks is not None:
+        subsets = jnp.arange(1 << bits, dtype=masks.dtype)
+        return values[subsets[None, :] | masks[:, None]]
+    lifted = []
+    for element in range(bits):
+        pair = _pairs(values, element)
+        lifted.append(jnp.broadcast_to(pair[..., 1:, :], pair.shape).reshape(values.shape))
+    return jnp.stack(lifted)
+
+
+def united_mass(mass: jax.Array, bits: int, masks: jax.Array | None) -> jax.Array:
+    """Return the total mass that arrives at each subset when atom a is united with T, [2^M].
+
+    The transpose of `united`: g(U) = sum of f(a, T) over a and T with T united with atom a = U.
+
+    Args:
+        mass: f, [atoms, 2^M].
+        bits: M.
+        masks: as for `united`.
+    """
+    if masks is not None:
+        subsets = jnp.arange(1 << bits, dtype=masks.dtype)
+        target = subsets[None, :] | masks[:, None]
+        return jnp.zeros(1 << bits, mass.dtype).at[target].add(mass)
+    total = jnp.zeros(1 << bits, mass.dtype)
+    for element in range(bits):
+        pair = _pairs(mass[element], element)
+        moved = jnp.concatenate([jnp.zeros_like(pair[..., :1, :]), pair.sum(axis=-2, keepdims=True)], axis=-2)
+        total = total + moved.reshape(total.shape)
+    return total

@@ -1,0 +1,76 @@
+"""The policies by name, and a user's own as `module:Class`."""
+
+import importlib
+import os
+import sys
+from typing import Any
+
+from coverjax.foundation.checks import InputError, shown
+from coverjax.policy.good_ucb import GoodUCB
+from coverjax.policy.greedy import GreedyLatent
+from coverjax.policy.iid import IID
+from coverjax.policy.latent import LatentIID, LatentNoRepeat
+from coverjax.policy.no_repeat import BaseNoRepeat
+from coverjax.policy.optimal import OptimalLatent
+from coverjax.policy.oracle import EnvelopeOracle, OracleNoRepeat
+from coverjax.policy.schedule import LatentSchedule
+from coverjax.policy.stage import require_protocol
+
+_CLASSES = (
+    IID,
+    OracleNoRepeat,
+    EnvelopeOracle,
+    BaseNoRepeat,
+    LatentIID,
+    LatentNoRepeat,
+    LatentSchedule,
+    GreedyLatent,
+    OptimalLatent,
+    GoodUCB,
+)
+
+
+def policies() -> dict[str, type]:
+    """Return the policies by name.
+
+    >>> sorted(name for name, policy in policies().items() if policy.sees == "blind")
+    ['IID', 'LatentIID', 'LatentSchedule']
+    """
+    return {policy.__name__: policy for policy in _CLASSES}
+
+
+def policy_class(name: str) -> type:
+    """Return a policy class by its name, or a user's own by `module:Class`.
+
+    The module is looked for in the current folder too.
+
+    Raises:
+        InputError: there is no such policy, module or class, or the class does not follow the protocol.
+    """
+    if name in policies():
+        return policies()[name]
+    module_name, colon, class_name = name.partition(":")
+    if not colon:
+        raise InputError(f"policy: must be one of {', '.join(policies())} or module:Class; got {shown(name)}")
+    found = getattr(_module(module_name), class_name, None)
+    if not isinstance(found, type):
+        raise InputError(f"policy: module {module_name} must hold a class {class_name}; it holds none")
+    require_protocol(found)
+    return found
+
+
+def _module(name: str) -> Any:
+    here = os.getcwd()
+    added = here not in sys.path
+    if added:
+        sys.path.insert(0, here)
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise InputError(f"policy: module {shown(name)} must be importable; {error}") from error
+    except ValueError as error:  # an empty or a relative name
+        raise InputError(f"policy: must be written module:Class; got {shown(name)}") from error
+    finally:
+        if added:
+            sys.path.remove(here)
+
