@@ -88,3 +88,18 @@ def test_bad_arguments_are_refused():
         mean_interval([[0.0], [1.0]], method="normal")
     with pytest.raises(InputError, match=r"level: must lie strictly between 0 and 1; got 95\.0"):
         mean_interval([[0.0], [1.0]], level=95)
+
+
+@pytest.mark.statistical
+def test_clustered_normal_values_are_held_as_often_as_the_level_says(rng):
+    """Groups of one size with a common effect: exact, z < 5 over 20,000 replications; ignoring them fails."""
+    groups, size, replications = 6, 4, 20_000
+    values = rng.standard_normal((groups, 1, replications)) + rng.standard_normal(
+        (groups, size, replications)
+    )
+    values = values.reshape(groups * size, replications)
+    error = 5 * np.sqrt(0.9 * 0.1 / replications)
+    found = mean_interval(values, 0.9, clusters=np.repeat(range(groups), size), bounds=None)
+    assert abs(((found.low <= 0) & (found.high >= 0)).mean() - 0.9) < error
+    naive = mean_interval(values, 0.9, bounds=None)
+    assert ((naive.low <= 0) & (naive.high >= 0)).mean() < 0.9 - error
