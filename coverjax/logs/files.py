@@ -28,8 +28,8 @@ KINDS = {
 }
 """Endings of file names and the kind of file each stands for; .gz may follow where the kind is text."""
 
-LONGEST_LINE = {"jsonl": 1 << 24, "csv": 1 << 21}
-"""The most bytes of one line that duckdb takes with its default buffers."""
+LONGEST_LINE = {"jsonl": 1 << 25, "csv": 1 << 21}
+"""The most bytes of one line that duckdb takes with its default buffers, which it has for every thread."""
 
 READ_FAULTS = (OSError, EOFError, zlib.error)
 

@@ -11,7 +11,7 @@ from coverjax.foundation.checks import InputError, file_error
 from coverjax.logs.files import LogFile, csv_rows, text_lines
 from coverjax.logs.jsontext import TextError, json_record, json_value
 from coverjax.logs.rules import BLANKS, Field, fault_of
-from coverjax.logs.tables import RefusedError, identifier, parquet, refusing, workspace
+from coverjax.logs.tables import RefusedError, identifier, parquet_rows, refusing, workspace
 
 Record = dict[str, Any]
 
@@ -65,7 +65,7 @@ def _parquet_records(file: LogFile, fields: Sequence[Field]) -> Iterator[tuple[i
     row = 0
     try:
         with workspace() as connection, refusing():
-            cursor = connection.execute(f"SELECT {texts} FROM {parquet([file.path])}")
+            cursor = connection.execute(f"SELECT {texts} FROM {parquet_rows([file.path])}")
             while batch := cursor.fetchmany(BATCH):
                 for values in batch:
                     row += 1

@@ -84,7 +84,10 @@ def _name_value(value: Any, dialect: str) -> str | None:
 
 
 def _whole_sql(x: str, dialect: str) -> str:
-    return f"CASE WHEN {_matches(x, _WHOLE)} THEN TRY_CAST({x} AS BIGINT) END"
+    number = f"TRY_CAST({x} AS BIGINT)"
+    # A text that the number prints as needs no pattern, which is the dear part; all usual numbers are such.
+    plain = f"{number} >= 0 AND {number}::VARCHAR = {x}"
+    return f"CASE WHEN {plain} THEN {number} WHEN {_matches(x, _WHOLE)} THEN {number} END"
 
 
 def _is_scalar(value: Any, dialect: str) -> bool:

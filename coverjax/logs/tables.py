@@ -75,11 +75,11 @@ def begin(connection: "duckdb.DuckDBPyConnection", path: str, kind: str) -> LogF
         return begin_csv(path)
     try:
         with refusing():
-            cursor = connection.execute(f"SELECT * FROM {parquet([path])} LIMIT 0")
+            cursor = connection.execute(f"SELECT * FROM {parquet_rows([path])} LIMIT 0")
             described = cursor.description or ()
             names = tuple(column[0] for column in described)
             texts = ", ".join(f"to_json({identifier(name)})::VARCHAR" for name in names)
-            first = connection.execute(f"SELECT {texts} FROM {parquet([path])} LIMIT 1").fetchone()
+            first = connection.execute(f"SELECT {texts} FROM {parquet_rows([path])} LIMIT 1").fetchone()
     except RefusedError as fault:
         raise file_error(path, None, None, f"can't be read as Parquet: {fault}") from None
     if first is None:
@@ -114,14 +114,14 @@ def _scan(files: Sequence[LogFile], fields: Sequence[Field]) -> str:
         columns = ", ".join(f"{quoted(field.name)}: 'JSON'" for field in fields)
         source = (
             f"read_json({_listed(paths)}, format = 'newline_delimited', columns = {{{columns}}}, "
-            f"hive_partitioning = false, maximum_object_size = {LONGEST_LINE['jsonl']})"
+            f"hive_partitioning = false)"
         )
         texts = [f"{identifier(field.name)}::VARCHAR" for field in fields]
     elif head.kind == "csv":
         source = _csv(paths, head)
         texts = [_csv_text(head, field) for field in fields]
     else:
-        source = parquet(paths)
+        source = parquet_rows(paths)
         held = set(head.columns)
         texts = [
             f"to_json({identifier(field.name)})::VARCHAR" if field.name in held else "NULL::VARCHAR"
@@ -147,8 +147,8 @@ def _csv_text(head: LogFile, field: Field) -> str:
     return f"nullif(trim(c{head.columns.index(field.name)}, {quoted(BLANKS)}), '')"
 
 
-def parquet(paths: Sequence[str]) -> str:
-    return f"readparquet({_listed(paths)}, hive_partitioning = false)"
+def parquet_rows(paths: Sequence[str]) -> str:
+    return f"read_parquet({_listed(paths)}, hive_partitioning = false)"
 
 
 def identifier(name: str) -> str:

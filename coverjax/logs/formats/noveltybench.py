@@ -18,7 +18,10 @@ from coverjax.logs.rules import NAME, Field, Rule, quoted
 from coverjax.logs.tables import RefusedError, refusing, relation
 from coverjax.logs.tallying import Blame
 
-_CLASS = r'(?:-?[0-9]+|"(?:[^"\\]|\\.)+")'
+_LETTER = r'(?:[^"\\]|\\.)'
+_CLASS = rf'(?:-?[0-9]+|"{_LETTER}*(?:[^"\\ \t]|\\[^t]){_LETTER}*")'
+"""A whole number, or text that is not only blanks."""
+
 _SCORE = r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,2})?"
 
 
@@ -87,9 +90,10 @@ def _verdict(source: Source) -> tuple[frozenset[str], int, bool]:
     """Return the optional columns there are, the number of models, and whether something is wrong."""
     total, scored, methods, models, wrong = source.connection.execute("""
         SELECT count(*), count(generation_scores), count(method), count(DISTINCT model_name),
-            count(*) FILTER (name IS NULL OR classes IS NULL OR (scores IS NULL AND generation_scores IS NOT NULL)
-            OR len(scores) <> len(classes) OR (method_name IS NULL AND method IS NOT NULL)
-            OR (model_name IS NULL AND model IS NOT NULL))
+            count(*) FILTER (
+                name IS NULL OR classes IS NULL OR (scores IS NULL AND generation_scores IS NOT NULL)
+                OR len(scores) <> len(classes) OR (method_name IS NULL AND method IS NOT NULL)
+                OR (model_name IS NULL AND model IS NOT NULL))
         FROM prompts
     """).fetchall()[0]
     given = {"generation_scores": scored, "method": methods}
