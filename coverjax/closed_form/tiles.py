@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import jax
 import numpy as np
@@ -40,19 +41,21 @@ def over_tiles(
         return tuple(result[: parts[0].stop] for result in first)
     results = tuple(np.empty((len(arrays[0]), *part.shape[1:]), part.dtype) for part in first)
 
-    def keep(part: slice, values: Sequence[np.ndarray]) -> None:
+    def compute(part: slice, values: Sequence[np.ndarray] | None = None) -> None:
+        values = values or kernel(*(_rows(array, part, tile) for array in arrays))
         for result, value in zip(results, values, strict=True):
             result[part] = value[: part.stop - part.start]
 
-    def compute(part: slice) -> None:
-        keep(part, kernel(*(_rows(array, part, tile) for array in arrays)))
-
-    keep(parts[0], first)
-    # XLA runs small tiles on one core and leaves Python's lock: threads use the others.
-    with ThreadPoolExecutor(_workers()) as pool:
-        for task in [pool.submit(compute, part) for part in parts[1:]]:
-            task.result()
+    compute(parts[0], first)
+    in_threads([partial(compute, part) for part in parts[1:]])
     return results
+
+
+def in_threads(tasks: Sequence[Callable[[], None]]) -> None:
+    """Run independent tasks on all cores: XLA runs small kernels on one and leaves Python's lock."""
+    with ThreadPoolExecutor(_workers()) as pool:
+        for waiting in [pool.submit(task) for task in tasks]:
+            waiting.result()
 
 
 def _workers() -> int:

@@ -139,3 +139,41 @@ def _hit_jvp(primals: tuple, tangents: tuple) -> tuple[jax.Array, jax.Array]:
     q, k = primals
     value = hit(q, k)
     return value, (k * miss(q, jnp.maximum(k - 1.0, 0.0)) * tangents[0]).astype(value.dtype)
+
+
+def log1p_deficit(x: jax.Array) -> jax.Array:
+    """Return x - log(1 + x) >= 0 for x > -1, with relative accuracy near 0 too.
+
+    With y = x / (2 + x), log(1 + x) = 2 atanh(y) and x - 2y = xy, so that the result is
+    xy - 2 y^3 (1/3 + y^2/5 + ...): no difference of nearly equal numbers.
+    """
+    y = x / (2.0 + x)
+    near = jnp.abs(y) < 0.25
+    z = jnp.where(near, y, 0.0)
+    series = jnp.zeros_like(z)
+    for odd in range(27, 1, -2):
+        series = series * z * z + 1.0 / odd
+    far = jnp.where(near, 0.0, x)
+    return jnp.where(near, x * z - 2.0 * z**3 * series, far - log1p(far))
+
+
+def sine_deficit(x: jax.Array) -> jax.Array:
+    """Return x - sin(x), with relative accuracy near 0 too."""
+    near = jnp.abs(x) < 1.0
+    z = jnp.where(near, x, 0.0)
+    series = jnp.ones_like(z)
+    for order in range(17, 3, -2):
+        series = 1.0 - series * z * z / (order * (order - 1))
+    return jnp.where(near, z**3 / 6.0 * series, x - jnp.sin(x))
+
+
+def log_poisson(k: jax.Array, mean: jax.Array) -> jax.Array:
+    """Return log(e^-mean mean^k / k!) for whole k >= 1, mean > 0.
+
+    As -[k f((mean - k)/k) + log(2 pi k)/2 + R(k)], f = `log1p_deficit`, R = `stirling_remainder`: the large
+    terms k log(mean), mean and log k! cancel by algebra and not in rounding. Source: Loader's saddle-point
+    expansion of the Poisson probability (2000).
+    """
+    return -(
+        k * log1p_deficit((mean - k) / k) + 0.5 * jnp.log(k) + HALF_LOG_TWO_PI + stirling_remainder(k)
+    )
