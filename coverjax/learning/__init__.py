@@ -1,0 +1,1 @@
+"""Coverage as a training signal: objectives, policy training, advantages for reinforcement learning."""
