@@ -210,7 +210,7 @@ def _study_method(
 def _study_kind(name: str, log: Log, budgets: np.ndarray | None, kind: str, ask: dict[str, Any]) -> KindStudy:
     most = int(log.declared_count.max(initial=0))
     size = 0 if budgets is None else log.inputs * len(budgets) * (most + 1)
-    include = ("default", "count_law") if isinstance(log, SampleLog) and size <= LAW_NUMBERS else "default"
+    include = ("default", "count_law") if size <= LAW_NUMBERS else "default"
     curves = estimate(log, budgets, kind, include)
     assert isinstance(curves, Curves)
     curves = dataclasses.replace(curves, method=name)

@@ -1,0 +1,86 @@
+"""A written log is read back as it was."""
+
+import json
+
+import numpy as np
+import pytest
+
+import coverjax as cj
+
+
+def same_matches(log, back):
+    """Each sample has the same set of labels, whatever their columns."""
+    for row in range(log.inputs):
+        for trial in range(log.n.shape[1]):
+            for sample in range(log.n[row, trial]):
+                one, other = (
+                    {
+                        name
+                        for name, there in zip(x.labels[row], x.matches[row, trial, sample], strict=False)
+                        if there
+                    }
+                    for x in (log, back)
+                )
+                assert one == other
+
+
+def full_log(rng):
+    n = np.array([[3, 5], [5, 5], [4, 5], [5, 5]])
+    return cj.SampleLog.from_arrays(
+        rng.random((4, 2, 5, 3)) < 0.4,
+        n=n,
+        declared=[True, True, False],
+        valid=rng.random((4, 2, 5)) < 0.7,
+        correct=rng.random((4, 2, 5)) < 0.5,
+        score=rng.random((4, 2, 5)),
+        latent=rng.integers(-1, 3, (4, 2, 5)),
+        labeler="human",
+        ids=["p|1", "2", "p|1", "2"],
+        labels=[["a,b", 'quo"te', "line\nbreak"]] * 4,
+        method=["x", "x", "y", "y"],
+    )
+
+
+def test_round_trip(tmp_path, rng):
+    log = full_log(rng)
+    cj.write_log(log, tmp_path / "log.jsonl")
+    cj.write_declared(log, tmp_path / "declared.csv")
+    back = cj.read_log(tmp_path / "log.jsonl", declared=tmp_path / "declared.csv")
+    assert back.ids.tolist() == log.ids.tolist()
+    assert back.method.tolist() == log.method.tolist()
+    np.testing.assert_array_equal(back.n, log.n)
+    np.testing.assert_array_equal(back.declared_count, log.declared_count)
+    inside = log.inside
+    for field in ("valid", "correct", "score"):
+        np.testing.assert_array_equal(getattr(back, field)[inside], getattr(log, field)[inside])
+    names = np.array([*log.latents, ""])
+    back_names = np.array([*back.latents, ""])
+    np.testing.assert_array_equal(back_names[back.latent[inside]], names[log.latent[inside]])
+    assert back.labelers == ("human",)
+    same_matches(log, back)
+
+
+def test_the_bytes_repeat_and_hold_only_what_the_log_has(tmp_path, rng):
+    log = cj.SampleLog.from_arrays(rng.random((2, 3, 2)) < 0.5)
+    for name in ("a", "b"):
+        cj.write_log(log, tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    lines = (tmp_path / "a").read_text().splitlines()
+    assert [set(json.loads(line)) for line in lines] == [{"input", "sample", "strategies"}] * 6
+
+
+def test_declared_pairs_are_written_once(tmp_path):
+    log = cj.SampleLog.from_arrays(
+        np.ones((2, 1, 2), bool), ids=["p", "p"], method=["x", "y"], labels=[["s", "t"]] * 2
+    )
+    cj.write_declared(log, tmp_path / "declared.csv")
+    assert (tmp_path / "declared.csv").read_text() == "input,strategy\np,s\np,t\n"
+
+
+def test_several_labelers_are_refused(tmp_path):
+    log = cj.SampleLog.from_arrays(np.ones((1, 1, 1), bool), labeler=["human", "rule"])
+    with pytest.raises(
+        cj.InputError, match="labeler: must be one for all samples to be written; got human, rule"
+    ):
+        cj.write_log(log, tmp_path / "log.jsonl")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,48 @@
+"""All figures of all kinds of logs, without a warning."""
+
+import pytest
+from sample_logs import random_log
+
+from coverjax.report.figures import write_figures
+from coverjax.report.study import study_log
+
+WITHOUT = {
+    "none declared": {"time-to-coverage"},
+    "counts": {"time-to-coverage", "barcode"},
+    "pass at k": {"barcode"},
+}
+
+
+DRAWN = (
+    "flags",
+    "evil names",
+    "one of each",
+    "all matched",
+    "none declared",
+    "counts",
+    "pass at k",
+    "many methods",
+)
+"""Of these every figure is drawn; the other logs differ from them in their numbers only."""
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_every_log_has_its_figures(studies, tmp_path, name):
+    stems = [
+        s for s in ("coverage", "novelty", "time-to-coverage", "barcode") if s not in WITHOUT.get(name, ())
+    ]
+    expected = [f"{stem}.{suffix}" for stem in stems for suffix in ("png", "svg")]
+    assert write_figures(studies(name), tmp_path) == expected
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(expected)
+    for path in tmp_path.glob("*.png"):
+        assert path.read_bytes().startswith(b"\x89PNG")
+    for path in tmp_path.glob("*.svg"):
+        assert "<script" not in path.read_text(encoding="utf-8")
+
+
+def test_the_same_log_gives_the_same_bytes(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        write_figures(study_log({"": random_log(inputs=2, samples=2)}), tmp_path / name)
+    for path in (tmp_path / "a").iterdir():
+        assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes(), path.name
