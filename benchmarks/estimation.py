@@ -1,5 +1,7 @@
 """All-k curves from logs against the estimators people use."""
 
+import importlib.util
+
 import numpy as np
 
 import coverjax as cj
@@ -35,6 +37,38 @@ def by_table(matches: np.ndarray) -> np.ndarray:
     k = np.arange(1, n + 1)
     factors = np.clip(n - np.arange(n + 1)[:, None] - k + 1, 0, None) / (n - k + 1)
     return 1.0 - np.cumprod(factors, axis=-1)[matches.sum(axis=1)].mean(axis=1)
+
+
+def by_copia(counts: np.ndarray, n: int) -> np.ndarray:
+    """Rarefaction by the package `copia`: one input at a time, single labels, S(1..n-1)."""
+    from copia.stats import rarefaction_extrapolation
+
+    return np.stack([rarefaction_extrapolation(row, n) for row in counts])
+
+
+def _copia_rows(inputs: int, smoke: bool) -> list[Row]:
+    """The row against copia, which knows single labels only; none where it is not installed."""
+    if importlib.util.find_spec("copia") is None:
+        return []
+    rng = np.random.default_rng(1)
+    laws = rng.dirichlet(np.ones(6), size=inputs)
+    codes = (rng.random((inputs, 128, 1)) > np.cumsum(laws, axis=1)[:, None, :-1]).sum(axis=2)
+    matches = codes[..., None] == np.arange(6)
+    log = cj.SampleLog.from_arrays(matches)
+    part = max(1, inputs // 50)
+    counts = matches[:part].sum(axis=1)
+    return [
+        against(
+            f"expected distinct, all k, {inputs:,} inputs x 128 single-label samples x 6 strategies",
+            lambda: cj.estimate(log, include=()),
+            "copia rarefaction (2 % of the inputs, scaled)",
+            lambda: by_copia(counts, 128),
+            target=0 if smoke else 10,
+            pairs=3,
+            scale=inputs / part,
+            difference=lambda ours, theirs: float(np.abs(ours.distinct[:part, :127] - theirs).max()),
+        )
+    ]
 
 
 def _gap(ours: cj.Curves, theirs: np.ndarray) -> float:
@@ -93,4 +127,5 @@ def rows(smoke: bool) -> list[Row]:
             lambda: vectorised(matches),
             pairs=5,
         ),
+        *_copia_rows(inputs, smoke),
     ]
