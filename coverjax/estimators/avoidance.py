@@ -64,10 +64,12 @@ def _one_size(n: int, avoided: np.ndarray, weights: np.ndarray | None, budgets: 
         values, index = np.unique(avoided, return_inverse=True)
         index = index.reshape(avoided.shape)
     histogram = weighted_histogram(index, weights, len(values))
+    present = histogram.any(axis=0)
+    histogram = histogram[:, present]
     names = np.ascontiguousarray(values, dtype=np.int64).tobytes()
     out = np.empty((len(avoided), len(budgets)))
     for part in blocks(len(budgets), _TABLE_NUMBERS // max(1, len(values))):
-        out[:, part] = histogram @ _table(n, names, budgets[part].tobytes())
+        out[:, part] = histogram @ _table(n, names, budgets[part].tobytes())[present]
     return out
 
 

@@ -30,9 +30,11 @@ class Runs:
     @classmethod
     def of(cls, log: SampleLog, coverage: str, keep: np.ndarray) -> "Runs":
         """Flatten the trials of the inputs in `keep` (bool [inputs])."""
-        row, trial = np.nonzero((log.n > 0) & keep[:, None])
+        present = (log.n > 0) & keep[:, None]
+        row, trial = np.nonzero(present)
+        kept = log.kept(coverage)
         return cls(
-            matches=log.kept(coverage)[row, trial],
+            matches=kept.reshape(-1, *kept.shape[2:]) if present.all() else kept[row, trial],
             declared=log.declared[row],
             n=log.n[row, trial],
             row=row,
@@ -71,4 +73,4 @@ def matched(matches: np.ndarray) -> np.ndarray:
     if matches.shape[1] >= 1 << 24:
         return matches.sum(axis=1)
     ones = np.ones((1, matches.shape[1]), np.float32)
-    return np.rint(ones @ matches.astype(np.float32)).astype(np.int64)[:, 0, :]
+    return (ones @ matches.astype(np.float32))[:, 0, :].astype(np.int64)
