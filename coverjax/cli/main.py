@@ -13,6 +13,7 @@ from coverjax._version import __version__
 
 VERBS = {
     "estimate": ("coverjax.cli.estimate", "coverage curves, intervals and figures of a log of samples"),
+    "corrections": ("coverjax.cli.corrections", "how many reviewed corrections until a concept is competent"),
     "demo": ("coverjax.cli.demo", "make a small labelled log of two methods and run `estimate` on it"),
 }
 """Verb -> (module that offers `run(arguments)`, one line of help)."""
@@ -71,7 +72,8 @@ verbs
 {verbs}
 
 exit codes
-  0 done   2 the input is wrong (one line on stderr)   1 a fault of coverjax   130 interrupted"""
+  0 done        2    the input is wrong, said in one line on stderr
+  1 our fault   130  interrupted"""
 
 
 def _unknown(verb: str) -> str:

@@ -13,6 +13,9 @@ from coverjax.foundation.checks import InputError
 Options = TypeVar("Options")
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_RULE = re.compile(r"^[─-]{3,}$")
+_EDGES = ("╭", "╰", "+")
+"""Top and bottom of a box, in line drawing or plain characters; its title says again what the words say."""
 
 
 def parse(options: type[Options], verb: str, argv: Sequence[str]) -> Options:
@@ -42,7 +45,9 @@ def _gist(box: str) -> str:
     """Cut tyro's framed complaint, many lines with hints in them, to its words on one line."""
     words = []
     for line in _COLOURS.sub("", box).splitlines():
-        inside = line.strip("│╭╮╰╯─ ")
+        if line.startswith(_EDGES):
+            continue
+        inside = _RULE.sub("", line.strip("│| "))
         if inside.startswith(("For full helptext", "Argument helptext")):
             break
         words.append(inside)
