@@ -4,6 +4,8 @@ A subset T is the integer whose bit s says whether element s is in it; arrays ov
 have a last axis of length 2^M.
 """
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -80,40 +82,27 @@ def united(values: jax.Array, bits: int, masks: jax.Array | None) -> jax.Array:
     return jnp.stack(lifted)
 
 
-def united_mass(mass: jax.Array, bits: int, masks: jax.Array | None) -> jax.Array:
-    """Return the total mass that arrives at each subset when atom a is united with T, [2^M].
+def united_mass(mass: jax.Array, bits: int, masks: jax.Array) -> jax.Array:
+    """Return the mass that arrives at each subset when atom a is united with T, [2^M].
 
     The transpose of `united`: g(U) = sum of f(a, T) over a and T with T united with atom a = U.
 
     Args:
         mass: f, [atoms, 2^M].
         bits: M.
-        masks: as for `united`.
+        masks: the subset of each atom [atoms].
     """
-    if masks is not None:
-        subsets = jnp.arange(1 << bits, dtype=masks.dtype)
-        target = subsets[None, :] | masks[:, None]
-        return jnp.zeros(1 << bits, mass.dtype).at[target].add(mass)
-    total = jnp.zeros(1 << bits, mass.dtype)
-    for element in range(bits):
-        pair = _pairs(mass[element], element)
-        moved = jnp.concatenate([jnp.zeros_like(pair[..., :1, :]), pair.sum(axis=-2, keepdims=True)], axis=-2)
-        total = total + moved.reshape(total.shape)
-    return total
+    target = jnp.arange(1 << bits, dtype=masks.dtype)[None, :] | masks[:, None]
+    return jnp.zeros(1 << bits, mass.dtype).at[target].add(mass)
 
 
-def mass_outside(mass: jax.Array) -> jax.Array:
-    """Return g(T) = sum of f(A) over A that are NOT inside T, [..., 2^M].
+def added_mass(mass: jax.Array) -> jax.Array:
+    """Return the mass that arrives at each subset when element j is added to T, [2^M].
 
-    By sums of positive terms only: total minus `subset_sums` would lose the digits of a small g, and with
-    them those of (1 - g)^k for many draws k.
+    Args:
+        mass: f, [M, 2^M], 0 where T already has element j. Adding it is then a plain shift by 2^j, which
+            compiles to vector code as a scatter does not.
     """
-    shape = mass.shape
-    inside, outside = mass, jnp.zeros_like(mass)
-    for element in range(shape[-1].bit_length() - 1):
-        ins, outs = _pairs(inside, element), _pairs(outside, element)
-        low, high = ins[..., 0, :], ins[..., 1, :]
-        both = outs[..., 0, :] + outs[..., 1, :]
-        inside = jnp.stack([low, low + high], axis=-2).reshape(shape)
-        outside = jnp.stack([both + high, both], axis=-2).reshape(shape)
-    return outside
+    size = mass.shape[1]
+    shifted = [jnp.pad(row[: size - (1 << j)], (1 << j, 0)) for j, row in enumerate(mass)]
+    return functools.reduce(jnp.add, shifted)

@@ -73,4 +73,3 @@ def _module(name: str) -> Any:
     finally:
         if added:
             sys.path.remove(here)
-

@@ -1,7 +1,10 @@
 """What exact and simulated runs prepare alike: the checked policy, what it knows, what its actions do."""
 
+from collections.abc import Hashable
 from typing import Any, NamedTuple
 
+import equinox as eqx
+import jax
 import numpy as np
 from jaxtyping import Bool, Float
 
@@ -104,3 +107,25 @@ def actions(policy: Any, law_or_model: LawOrModel) -> Actions:
     if policy.acts_on == "base" or isinstance(law_or_model, OutcomeLaw):
         return Actions(marginal_law(law_or_model).probs[:, None], matches, declared, 1)
     return Actions(law_or_model.generator, matches, declared, law_or_model.latents)
+
+
+class Frozen(NamedTuple):
+    """What of a policy is no array: hashable, so that programs are compiled for it once."""
+
+    leaves: tuple[Hashable, ...]
+    structure: Any
+
+
+def split(policy: Any) -> tuple[Any, Frozen]:
+    """Part a policy into its numbers (arrays and floats, which never recompile) and the rest."""
+    numbers, rest = eqx.partition(policy, lambda leaf: eqx.is_array(leaf) or isinstance(leaf, _NUMBERS))
+    leaves, structure = jax.tree.flatten(rest)
+    return numbers, Frozen(tuple(leaves), structure)
+
+
+_NUMBERS = (float, np.ndarray, np.generic)
+
+
+def joined(numbers: Any, frozen: Frozen) -> Any:
+    """Return the policy from the two parts of `split`."""
+    return eqx.combine(numbers, jax.tree.unflatten(frozen.structure, frozen.leaves))
