@@ -1,3 +1,4 @@
+from . import corrections as corrections
 from ._version import __version__ as __version__
 from .curves import Curves as Curves
 from .estimators.rarefaction import estimate as estimate

@@ -35,7 +35,7 @@ def comparison_text(found: SystemsComparison) -> str:
         f"a: {one_line(found.a.system, 60)}",
         f"b: {one_line(found.b.system, 60)}",
         f"{counted(curve.inputs, 'concept')} in both ({found.left_out} left out); differences a - b",
-        f"[low, high]: {100 * curve.level:.4g} % t-intervals over concepts; never counts as {found.restricted_to}",
+        f"[low, high]: {100 * curve.level:.4g} % t-intervals over concepts; never: {found.restricted_to}",
         "",
         _row("area under the curve", _told(found.differences["area"], sign=True)),
         _row("score at the end", _told(found.differences["saturation_score"], sign=True)),
