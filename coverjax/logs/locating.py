@@ -50,6 +50,8 @@ def _csv_records(file: LogFile) -> Iterator[tuple[int, Record]]:
     rows = csv_rows(file.path)
     next(rows)
     for line, cells in rows:
+        if len(cells) == len(file.columns) + 1 and not cells[-1]:
+            del cells[-1]  # duckdb lets a comma at the end of a row pass
         if len(cells) != len(file.columns):
             counts = f"this row has {len(cells)} cells, the header {len(file.columns)}"
             raise file_error(

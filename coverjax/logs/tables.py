@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -59,8 +60,10 @@ def refusing() -> Iterator[None]:
 
     try:
         yield
-    except duckdb.Error as error:
-        raise RefusedError(" ".join(str(error).split("\n\n")[0].split())) from None
+    except (duckdb.Error, RuntimeError) as error:
+        # A RuntimeError is a name in a damaged file that is no text.
+        said = re.sub(r"^[A-Za-z ]+ Error: ", "", " ".join(str(error).split("\n\n")[0].split()))
+        raise RefusedError("".join(c if c.isprintable() else "?" for c in said)) from None
 
 
 def begin(connection: "duckdb.DuckDBPyConnection", path: str, kind: str) -> LogFile:
