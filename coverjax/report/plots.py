@@ -27,6 +27,11 @@ Corner = Literal["lower right", "upper right"]
 MOST_MARKED = 8
 """With more lines, markers on them are noise."""
 
+NOVELTY = {
+    "novelty_count": "expected number of new strategies in sample k",
+    "novelty_any": "P(sample k brings a new strategy)",
+}
+
 BANDS = {
     "band": "simultaneous band",
     "t": "pointwise t-interval",
@@ -84,16 +89,13 @@ def plot_novelty(
         curves, ax, level, band, intervals: as for `plot_coverage`.
         quantity: "novelty_count" or "novelty_any"; they differ where a sample matches several strategies.
     """
-    one_of("quantity", quantity, ("novelty_count", "novelty_any"))
+    one_of("quantity", quantity, tuple(NOVELTY))
     ax = only_axes(ax)
     lines = _named(curves)
     ends = _draw(ax, lines, quantity, level, band, intervals, corner="upper right")
-    if quantity == "novelty_any":
-        ax.set_ylabel("P(sample k brings a new strategy)")
-        ax.set_ylim(0.0, 1.02)
-    else:
-        ax.set_ylabel("expected number of new strategies in sample k")
-        ax.set_ylim(0.0, 1.05 * max(ax.dataLim.y1, 0.1) if np.isfinite(ax.dataLim.y1) else 1.0)
+    most = 1.02 if quantity == "novelty_any" else 1.05 * max(_finite(ax.dataLim.y1, 0.95), 0.1)
+    ax.set_ylabel(NOVELTY[quantity])
+    _novelty_axis(ax, [getattr(line.mean(), quantity)[0] for line in lines.values()], most)
     ax.set_title(_title(lines, "novelty"))
     _finish(ax, lines, ends)
     return ax
@@ -134,6 +136,22 @@ def plot_time_to_coverage(
     ax.set_title(f"T({tau:g}): {tau:.0%} of the strategies covered")
     _finish(ax, lines, ends)
     return ax
+
+
+def _novelty_axis(ax: "Axes", heights: list[np.ndarray], most: float) -> None:
+    """Scale novelty from 0, or logarithmically where it falls over more than two decades and never to 0."""
+    values = np.concatenate(heights)
+    least = float(np.nanmin(values)) if np.isfinite(values).any() else 0.0
+    if least > 0.0 and float(np.nanmax(values)) > 100.0 * least:
+        ax.set_yscale("log")
+        ax.set_ylim(0.5 * least, 1.2 * most)
+        ax.set_ylabel(f"{ax.get_ylabel()} (logarithmic)")
+    else:
+        ax.set_ylim(0.0, most)
+
+
+def _finite(value: float, otherwise: float) -> float:
+    return value if np.isfinite(value) else otherwise
 
 
 def _named(curves: "Curves | Mapping[str, Curves]") -> dict[str, Curves]:

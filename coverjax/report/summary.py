@@ -99,7 +99,13 @@ def _kinds(study: Study) -> Iterator[tuple[str, str, KindStudy]]:
 
 
 def _lists(table: dict[str, np.ndarray]) -> dict[str, list[Any]]:
-    return {name: column.tolist() for name, column in table.items()}
+    """Columns as lists, with "" for what is not a number."""
+    lists = {name: column.tolist() for name, column in table.items()}
+    for name, column in table.items():
+        if column.dtype.kind == "f":
+            for row in np.flatnonzero(np.isnan(column)).tolist():
+                lists[name][row] = ""
+    return lists
 
 
 def _write_table(parts: list[dict[str, list[Any]]], path: pathlib.Path, first: Sequence[str] = ()) -> None:
@@ -110,8 +116,7 @@ def _write_table(parts: list[dict[str, list[Any]]], path: pathlib.Path, first: S
         writer.writerow(header)
         for part in parts:
             empty = [""] * len(part["kind"])
-            for line in zip(*(part.get(name, empty) for name in header), strict=True):
-                writer.writerow(map(_cell, line))
+            writer.writerows(zip(*(part.get(name, empty) for name in header), strict=True))
 
 
 def _left_out(curves: Curves) -> np.ndarray:
@@ -129,10 +134,6 @@ def _curve_columns(found: KindStudy) -> dict[str, np.ndarray]:
             table |= {f"{name}_band_low": band.low, f"{name}_band_high": band.high}
     table["pooled_coverage"] = found.pooled.coverage[0]
     return table
-
-
-def _cell(value: Any) -> Any:
-    return "" if isinstance(value, float) and math.isnan(value) else value
 
 
 def _method(method: MethodStudy) -> dict[str, Any]:

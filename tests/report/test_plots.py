@@ -132,6 +132,16 @@ def test_novelty(quantity, label):
     assert "simultaneous band" in words(ax)
 
 
+def test_novelty_over_many_decades_is_logarithmic():
+    ax = cj.plot_novelty(cj.estimate(cj.CountTable.from_arrays([[200], [900]], n=1000), budget=30))
+    assert ax.get_yscale() == "log"
+    assert "(logarithmic)" in ax.get_ylabel()
+    assert cj.plot_novelty(CURVES).get_yscale() == "linear"
+    never = cj.estimate(cj.CountTable.from_arrays([[900], [1000]], n=1000), budget=500)
+    assert never.mean().novelty_count[0, -1] == 0.0
+    assert cj.plot_novelty(never).get_yscale() == "linear"
+
+
 def test_time_to_coverage_is_a_law_with_its_missing_share():
     ax = cj.plot_time_to_coverage({"a": CURVES, "b": CURVES}, tau=0.5)
     pooled = cj.time_to_coverage(CURVES, 0.5).pooled
