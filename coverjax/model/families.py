@@ -13,6 +13,7 @@ from jaxtyping import Float
 from coverjax.foundation import rng
 from coverjax.foundation.checks import InputError, shown
 from coverjax.foundation.precision import float64_kernel
+from coverjax.foundation.shapes import bucket
 from coverjax.model.law import OutcomeLaw
 from coverjax.model.router_generator import RouterGenerator
 
@@ -42,7 +43,7 @@ def geometric(inputs: int, strategies: int, ratio: float = 0.5) -> OutcomeLaw:
 
 
 def two_tier(inputs: int, common: int, rare: int, common_mass: float) -> OutcomeLaw:
-    """Return a law of `common` strategies that share `common_mass` equally and `rare` ones that share the rest."""
+    """Return a law of `common` strategies that share `common_mass` equally and `rare` ones the rest."""
     common, rare = _size("common", common), _size("rare", rare)
     mass = _share("common_mass", common_mass)
     return _same_row(inputs, np.repeat([mass / common, (1.0 - mass) / rare], [common, rare]))
@@ -64,8 +65,8 @@ def dirichlet(key: jax.Array, inputs: int, strategies: int, concentration: Any =
         raise InputError(
             f"concentration: must be above 0, one number or {strategies} numbers; got {shown(concentration)}"
         )
-    keys = rng.input_keys(key, range(inputs))
-    return OutcomeLaw.from_probs(_sample_dirichlet(keys, np.broadcast_to(alpha, strategies)))
+    keys = rng.input_keys(key, range(bucket(inputs)))  # padded: near sizes share a program
+    return OutcomeLaw.from_probs(_sample_dirichlet(keys, np.broadcast_to(alpha, strategies))[:inputs])
 
 
 @float64_kernel
