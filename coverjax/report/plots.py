@@ -143,7 +143,12 @@ def _novelty_axis(ax: "Axes", heights: list[np.ndarray], most: float) -> None:
     values = np.concatenate(heights)
     least = float(np.nanmin(values)) if np.isfinite(values).any() else 0.0
     if least > 0.0 and float(np.nanmax(values)) > 100.0 * least:
+        from matplotlib.ticker import FuncFormatter, NullFormatter
+
         ax.set_yscale("log")
+        # The usual labels of a logarithmic axis are mathematics, which is off: labels are data here.
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
+        ax.yaxis.set_minor_formatter(NullFormatter())
         ax.set_ylim(0.5 * least, 1.2 * most)
         ax.set_ylabel(f"{ax.get_ylabel()} (logarithmic)")
     else:

@@ -136,6 +136,10 @@ def test_novelty_over_many_decades_is_logarithmic():
     ax = cj.plot_novelty(cj.estimate(cj.CountTable.from_arrays([[200], [900]], n=1000), budget=30))
     assert ax.get_yscale() == "log"
     assert "(logarithmic)" in ax.get_ylabel()
+    ax.figure.draw_without_rendering()
+    ticks = [text.get_text() for text in [*ax.get_yticklabels(), *ax.get_yticklabels(minor=True)]]
+    assert "0.01" in ticks
+    assert not any("$" in tick for tick in ticks)
     assert cj.plot_novelty(CURVES).get_yscale() == "linear"
     never = cj.estimate(cj.CountTable.from_arrays([[900], [1000]], n=1000), budget=500)
     assert never.mean().novelty_count[0, -1] == 0.0
