@@ -106,3 +106,20 @@ def added_mass(mass: jax.Array) -> jax.Array:
     size = mass.shape[1]
     shifted = [jnp.pad(row[: size - (1 << j)], (1 << j, 0)) for j, row in enumerate(mass)]
     return functools.reduce(jnp.add, shifted)
+
+
+def mass_outside(mass: jax.Array) -> jax.Array:
+    """Return g(T) = sum of f(A) over A that are NOT inside T, [..., 2^M].
+
+    By sums of positive terms only: total minus `subset_sums` would lose the digits of a small g, and with
+    them those of (1 - g)^k for many draws k.
+    """
+    shape = mass.shape
+    inside, outside = mass, jnp.zeros_like(mass)
+    for element in range(shape[-1].bit_length() - 1):
+        ins, outs = _pairs(inside, element), _pairs(outside, element)
+        low, high = ins[..., 0, :], ins[..., 1, :]
+        both = outs[..., 0, :] + outs[..., 1, :]
+        inside = jnp.stack([low, low + high], axis=-2).reshape(shape)
+        outside = jnp.stack([both + high, both], axis=-2).reshape(shape)
+    return outside
