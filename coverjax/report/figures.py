@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LINE_INCHES, CHARACTER_INCHES = 0.145, 0.072
 """What the name of a line needs beside its end, in height and in width."""
 
-PANEL_INCHES = 3.6
+PANEL_INCHES = 4.0
 
 
 @styled

@@ -28,7 +28,7 @@ MOST_MARKED = 8
 """With more lines, markers on them are noise."""
 
 NOVELTY = {
-    "novelty_count": "expected number of new strategies in sample k",
+    "novelty_count": "expected new strategies in sample k",
     "novelty_any": "P(sample k brings a new strategy)",
 }
 
@@ -151,6 +151,10 @@ def _novelty_axis(ax: "Axes", heights: list[np.ndarray], most: float) -> None:
         ax.yaxis.set_minor_formatter(NullFormatter())
         ax.set_ylim(0.5 * least, 1.2 * most)
         ax.set_ylabel(f"{ax.get_ylabel()} (logarithmic)")
+        legend = ax.get_legend()
+        if legend is not None:
+            # On this scale the curves fall through the upper right corner.
+            legend.set_loc("lower left")
     else:
         ax.set_ylim(0.0, most)
 

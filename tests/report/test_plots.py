@@ -121,7 +121,7 @@ def test_high_curves_get_a_higher_floor_and_say_it_by_the_axis():
 @pytest.mark.parametrize(
     ("quantity", "label"),
     [
-        ("novelty_count", "expected number of new strategies in sample k"),
+        ("novelty_count", "expected new strategies in sample k"),
         ("novelty_any", "P(sample k brings a new strategy)"),
     ],
 )
