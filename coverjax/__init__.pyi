@@ -17,6 +17,7 @@ from .learning.advantages import coverage_advantages as coverage_advantages
 from .learning.labels import EncodedLabels as EncodedLabels
 from .learning.labels import encode_labels as encode_labels
 from .logs.counts import CountTable as CountTable
+from .logs.law_files import read_law as read_law
 from .logs.log import SampleLog as SampleLog
 from .logs.reading import read_log as read_log
 from .logs.writing import write_declared as write_declared
