@@ -171,7 +171,7 @@ def _unlike(
             f"{differ} inputs have different numbers of declared strategies in {names[0]} and {names[1]}: "
             "their fractions have different denominators"
         )
-    for fact in ("sees", "knows", "coverage", "labeler"):
+    for fact in ("sees", "knows", "coverage", "labelers"):
         one, other = a.provenance.get(fact), b.provenance.get(fact)
         if one is not None and other is not None and one != other:
             lines.append(
