@@ -8,7 +8,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from coverjax.closed_form.orders import (
-    clock_nodes,
+    Clock,
+    clocks,
     mean_over_draws,
     over_passes,
     router_order,
@@ -42,19 +43,19 @@ def passes(router: Float[np.ndarray, "inputs latents"], order: str, support: flo
 
 
 def _along(
-    avoid: jax.Array, gain: jax.Array, live: jax.Array, clock: "tuple[jax.Array, ...] | None"
+    avoid: jax.Array, gain: jax.Array, live: jax.Array, clock: Clock | None
 ) -> tuple[jax.Array, jax.Array]:
     """E_k and F_k of one input in either order."""
     if clock is None:
         return uniform_order(avoid, gain, live)
-    return router_order(avoid, gain, *clock, degree=avoid.shape[0])
+    return router_order(avoid, gain, clock, avoid.shape[0])
 
 
 @float64_kernel
 def _strategies(
     table: Float[jax.Array, "inputs latents strategies"],
     live: Bool[jax.Array, "inputs latents"],
-    clock: "tuple[jax.Array, ...] | None",
+    clock: Clock | None,
     budgets: Int[jax.Array, " budgets"],
     draws: Int[jax.Array, ""],
 ) -> tuple[jax.Array, ...]:
@@ -90,7 +91,7 @@ def no_repeat_curves(
     latents, strategies = table.shape[1:]
 
     def kernel(w: np.ndarray, live: np.ndarray, *clock: np.ndarray) -> tuple[np.ndarray, ...]:
-        return _strategies(w, live, clock or None, points, budgets[-1])
+        return _strategies(w, live, Clock(*clock) if clock else None, points, budgets[-1])
 
     size = (
         8.0 * (latents + 1) * strategies * (4 if order.rates is None else 12)
@@ -104,7 +105,7 @@ def no_repeat_curves(
 def _arrays(order: Passes) -> tuple[np.ndarray, ...]:
     if order.rates is None:
         return (order.live,)
-    return (order.live, order.rates, *clock_nodes(order.rates))
+    return (order.live, *clocks(order.rates))
 
 
 @float64_kernel(static=("bits", "law"))
@@ -112,7 +113,7 @@ def _subsets(
     rows: Float[jax.Array, "inputs latents atoms"],
     masks: Int[jax.Array, "inputs atoms"] | None,
     live: Bool[jax.Array, "inputs latents"],
-    clock: "tuple[jax.Array, ...] | None",
+    clock: Clock | None,
     budgets: Int[jax.Array, " budgets"],
     bits: int,
     law: bool,
@@ -172,7 +173,9 @@ def no_repeat_counts(
 
     def kernel(atoms: np.ndarray, *rest: np.ndarray) -> tuple[np.ndarray, ...]:
         some, rest = (None, rest) if masks is None else (rest[0], rest[1:])
-        return _subsets(atoms, some, rest[0], rest[1:] or None, points, bits=bits, law=law)
+        return _subsets(
+            atoms, some, rest[0], Clock(*rest[1:]) if rest[1:] else None, points, bits=bits, law=law
+        )
 
     tile = tile_size(len(rows), 8.0 * (rows.shape[1] + 1) * (4 << bits))
     found = over_tiles(kernel, arrays, tile)

@@ -30,11 +30,11 @@ class Run(NamedTuple):
         used: expected number of distinct actions used [draws]; zeros when not asked for.
     """
 
-    law: Float[jax.Array, "draws counts"]
-    new: Float[jax.Array, " draws"]
-    any_new: Float[jax.Array, " draws"]
-    seen: Float[jax.Array, " bits"]
-    used: Float[jax.Array, " draws"]
+    law: Any
+    new: Any
+    any_new: Any
+    seen: Any
+    used: Any
 
 
 # -- one input, in the caller's precision, safe under grad -----------------------------------------
@@ -150,21 +150,21 @@ def _run(
     def one(row: tuple) -> Run:
         leaves, column, atoms, mask = row
         facts = jax.tree.unflatten(structure, leaves)
-        return forward(_chances(policy, facts, column, bits), atoms, mask, draws, bits, used)
+        return forward(_chances(policy, facts, column, atoms), atoms, mask, draws, bits, used)
 
     return jax.vmap(one)((known, columns, rows, masks))
 
 
 def _chances(
-    policy: Any, known: Known, columns: Int[jax.Array, " bits"], bits: int
+    policy: Any, known: Known, columns: Int[jax.Array, " bits"], rows: jax.Array
 ) -> Callable[[jax.Array], jax.Array]:
     """The policy's distribution over actions in every seen set, as a function of the draw."""
     if isinstance(policy, OptimalLatent):  # its plan stands on this very lattice
         latents = jnp.arange(known.latents, dtype=jnp.int32)[:, None]
-        return lambda draw: (known.plan["latent"][draw][None] == latents).astype(known.table.dtype)
+        return lambda draw: (known.plan["latent"][draw][None] == latents).astype(rows.dtype)
     if not jax.tree.leaves(policy.init(known)):
         return lambda draw: probabilities(policy.choose(known, (), draw))[:, None]
-    seen = seen_sets(columns, bits, known.declared.shape[0])
+    seen = seen_sets(columns, columns.shape[0], known.declared.shape[0])
     return lambda draw: probabilities(jax.vmap(lambda row: policy.choose(known, row, draw))(seen)).T
 
 

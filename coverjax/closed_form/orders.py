@@ -5,10 +5,10 @@ a (what a latent must not do) and v (what the next one does), both per latent an
 
     E_k = E[a(z_1) ... a(z_k)]    and    F_k = E[a(z_1) ... a(z_k) v(z_{k+1})].
 
-With targets = strategies, a = 1 - W and v = W these are P(s unseen after k draws) and P(s first seen in draw
-k + 1). With targets = subsets T of the strategies and a_z(T) = P(match set inside T | z), E_k(T) = P(S_k inside
-T), whence by a Moebius transform the count law; with v_z(T) = P(match set contains all of T's complement | z),
-inclusion and exclusion over F_k(T) gives P(draw k + 1 brings something new).
+With targets = strategies, a = 1 - W and v = W these are P(s unseen after k draws) and P(s first seen in
+draw k + 1). With targets = subsets T of the strategies and a_z(T) = P(match set inside T | z), E_k(T) =
+P(S_k inside T), whence by a Moebius transform the count law; with v_z(T) = P(match set contains all that T
+lacks | z), inclusion and exclusion over F_k(T) gives P(draw k + 1 brings something new).
 
 - Uniform order: recurrences on the MEANS over subsets, adding one latent at a time; positive terms only.
 - Router (Plackett-Luce) order: latent z gets an exponential clock of rate r_z. The next one rings at t,
@@ -23,6 +23,7 @@ A finished pass is followed by an independent one: a run of n passes and j draws
 
 import functools
 import math
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -37,6 +38,19 @@ _FIRST, _LAST = math.log(1e-17), math.log(45.0)
 
 _NODE_TARGETS = 4096
 """Clock times x targets that are handled at once."""
+
+
+class Clock(NamedTuple):
+    """Exponential clocks of the latents.
+
+    Attributes:
+        rates: clock rates, 0 for latents that are left out.
+        times, weights: nodes and weights of integrals over clock times.
+    """
+
+    rates: Any
+    times: Any
+    weights: Any
 
 
 # -- means along an order, for one input -----------------------------------------------------------
@@ -75,9 +89,7 @@ def uniform_order(
 def router_order(
     avoid: Float[jax.Array, "latents targets"],
     gain: Float[jax.Array, "latents targets"],
-    rates: Float[jax.Array, " latents"],
-    times: Float[jax.Array, " nodes"],
-    weights: Float[jax.Array, " nodes"],
+    clock: "Clock",
     degree: int,
 ) -> tuple[Float[jax.Array, "drawn targets"], Float[jax.Array, "drawn targets"]]:
     """Return E_k and F_k for k = 0..degree in Plackett-Luce order; latents with rate 0 are left out.
@@ -86,10 +98,10 @@ def router_order(
 
     Args:
         avoid, gain: a and v.
-        rates: clock rates, in proportion to the router.
-        times, weights: nodes of the integral over clock times (`clock_nodes`).
+        clock: rates in proportion to the router, and the nodes of the integral (`clocks`).
         degree: the largest k wanted, at most the number of latents.
     """
+    rates, times, weights = clock
     targets = avoid.shape[1]
     live = rates > 0
 
@@ -131,10 +143,8 @@ def router_order(
     return jnp.where(at_end, everything[None], mean), following
 
 
-def clock_nodes(
-    rates: Float[np.ndarray, "inputs latents"],
-) -> tuple[Float[np.ndarray, "inputs nodes"], Float[np.ndarray, "inputs nodes"]]:
-    """Return clock times and weights of the trapezoid rule in log t, one set for every input.
+def clocks(rates: Float[np.ndarray, "inputs latents"]) -> Clock:
+    """Return the clocks of every input: the trapezoid rule in log t.
 
     From 1e-17 / max r to 45 / min r over the positive rates; as many nodes for all inputs as the widest range
     needs, rounded up to a multiple of 64 so that programs are shared.
@@ -147,7 +157,7 @@ def clock_nodes(
     count = 64 * math.ceil(((high - low).max() / _STEP + 1) / 64)
     step = (high - low) / (count - 1)
     times = np.exp(low[:, None] + step[:, None] * np.arange(count))
-    return times, times * step[:, None]
+    return Clock(rates, times, times * step[:, None])
 
 
 def _shifted(values: jax.Array, axis: int = 0) -> jax.Array:

@@ -34,9 +34,9 @@ def reachable(actions: Actions) -> Bool[np.ndarray, "inputs strategies"]:
     if actions.rows is None and actions.matches is None:
         return actions.declared
     if actions.rows is None:
-        possible = np.ones((len(actions.declared), actions.count), bool)
+        possible = np.ones((len(actions.declared), actions.number), bool)
     else:
-        possible = (actions.rows > 0).any(axis=1)
+        possible = np.any(actions.rows > 0, axis=1)
     if actions.matches is None:
         return actions.declared & possible
     if actions.matches.ndim == 2:
@@ -72,14 +72,14 @@ def compact(actions: Actions, bits: int | None = None) -> Compact:
     masks = _outcome_masks(actions.matches, columns)
     rows = actions.rows
     if rows is None:
-        eye = np.eye(actions.count)
+        eye = np.eye(actions.number)
         rows = np.broadcast_to(eye, (len(columns), *eye.shape))
     return Compact(columns, *_merged(rows, masks))
 
 
 def _strategy_rows(actions: Actions, columns: np.ndarray) -> np.ndarray:
     if actions.rows is None:
-        return (columns[:, None, :] == np.arange(actions.count)[None, :, None]).astype(np.float64)
+        return (columns[:, None, :] == np.arange(actions.number)[None, :, None]).astype(np.float64)
     there = columns >= 0
     picked = np.take_along_axis(actions.rows, np.where(there, columns, 0)[:, None, :], axis=2)
     return np.where(there[:, None, :], picked, 0.0)

@@ -14,8 +14,8 @@ simulated runs decide alike."""
 class GreedyLatent(Policy):
     """Take the latent with the largest expected number of new strategies in the next draw.
 
-    argmax_z sum over unseen s of W[z, s]; ties (within a relative 1e-5) go to the lowest latent. It knows W and
-    sees what its draws matched.
+    argmax_z sum over unseen s of W[z, s]; ties (within a relative 1e-5) go to the lowest latent. It knows
+    W and sees what its draws matched.
     """
 
     sees = "outcomes"

@@ -22,8 +22,8 @@ class OptimalLatent(Policy):
     """Take the latent that maximises the expected AUC, or the coverage at the end, over the whole budget.
 
     The ceiling of every policy that chooses latents knowing W and seeing its match sets: a backward dynamic
-    program over (draw, seen set), V_t(S) = max_z E[reward + V_{t+1}(S')]. At most 16 strategies can occur. The
-    plan is made for one budget: a longer run need not begin with the best shorter one. Ties go to the
+    program over (draw, seen set), V_t(S) = max_z E[reward + V_{t+1}(S')]. At most 16 strategies can occur.
+    The plan is made for one budget: a longer run need not begin with the best shorter one. Ties go to the
     lowest latent.
 
     Attributes:
@@ -52,9 +52,9 @@ class OptimalLatent(Policy):
         needed = law_or_model.inputs * budget << bits
         if needed > PLAN_BYTES:
             raise InputError(
-                f"budget: the table of choices must fit in {PLAN_BYTES >> 30} GB; {law_or_model.inputs} inputs x "
-                f"{budget} draws x 2^{bits} seen sets need {needed / 2**30:.0f}; take fewer inputs at once "
-                "(law.take) or a smaller budget"
+                f"budget: the table of choices must fit in {PLAN_BYTES >> 30} GB; {law_or_model.inputs} "
+                f"inputs x {budget} draws x 2^{bits} seen sets need {needed / 2**30:.0f}; take fewer "
+                "inputs at once (law.take) or a smaller budget"
             )
         reduced = compact(acts, bits)
         _, plan = plans(reduced.rows, reduced.masks, budget, bits, self.objective)

@@ -99,8 +99,8 @@ def plans(
     Args:
         rows, masks, bits: as in `compact.Compact`.
         budget: number of draws K.
-        objective: "auc", the mean over k = 1..K of the covered fraction of the `bits` strategies; "final", this
-            fraction after K draws.
+        objective: "auc", the mean over k = 1..K of the covered fraction of the `bits` strategies; "final",
+            this fraction after K draws.
 
     Returns:
         the objective's largest expectation, and the best action for draw number 0..K-1 and every seen set.

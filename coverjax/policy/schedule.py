@@ -38,8 +38,8 @@ class LatentSchedule(Policy):
         shape = np.shape(self.logits)
         if len(shape) not in (2, 3) or 0 in shape:
             raise InputError(
-                "logits: must be [draws, latents] or [inputs, draws, latents], a row of log-probabilities for "
-                f"every draw; got shape {shape}"
+                "logits: must be [draws, latents] or [inputs, draws, latents], a row of log-probabilities "
+                f"for every draw; got shape {shape}"
             )
 
     def prepare(self, law_or_model: Any, budget: int) -> Float[np.ndarray, "inputs draws latents"]:
@@ -58,7 +58,8 @@ class LatentSchedule(Policy):
             )
         if logits.shape[-2] < budget:
             raise InputError(
-                f"logits: must hold a row for every draw; got {logits.shape[-2]} rows for a budget of {budget}"
+                f"logits: must hold a row for every draw; got {logits.shape[-2]} rows for a budget "
+                f"of {budget}"
             )
         used = logits[..., :budget, :]
         if not (used < np.inf).all() or not np.isfinite(used).any(axis=-1).all():

@@ -25,13 +25,13 @@ class Actions(NamedTuple):
         rows: P(outcome | action) [inputs, actions, outcomes]; None where an action names its outcome.
         matches: match sets of the outcomes, as in a law; None where outcome s is strategy s.
         declared: which strategies count [inputs, strategies].
-        count: number of actions.
+        number: how many actions there are.
     """
 
     rows: Float[np.ndarray, "inputs actions outcomes"] | None
     matches: Bool[np.ndarray, "*inputs outcomes strategies"] | None
     declared: Bool[np.ndarray, "inputs strategies"]
-    count: int
+    number: int
 
 
 def require_protocol(policy: Any) -> None:
@@ -87,14 +87,15 @@ def knowledge(policy: Any, law_or_model: LawOrModel, budget: int) -> Known:
     knows_router = policy.knows != "nothing" and model is not None
     knows_all = policy.knows == "true_W"
     prepare = getattr(policy, "prepare", None)
-    return Known(
-        declared=law_or_model.declared,
-        router=model.router if knows_router and model is not None else None,
-        table=model.strategy_table() if knows_all and model is not None else None,
-        base=marginal_law(law_or_model).marginals() if knows_all else None,
-        plan=None if prepare is None else prepare(law_or_model, budget),
-        latents=0 if model is None else model.latents,
-    )
+    facts: dict[str, Any] = {
+        "declared": law_or_model.declared,
+        "router": model.router if knows_router and model is not None else None,
+        "table": model.strategy_table() if knows_all and model is not None else None,
+        "base": marginal_law(law_or_model).marginals() if knows_all else None,
+        "plan": None if prepare is None else prepare(law_or_model, budget),
+        "latents": 0 if model is None else model.latents,
+    }
+    return Known(**facts)
 
 
 def actions(policy: Any, law_or_model: LawOrModel) -> Actions:
