@@ -115,7 +115,7 @@ def summarise(found: Competence, split: str = ALL, level: float = 0.95, seed: in
     units = fine.units
 
     def over(values: np.ndarray, bounds: tuple[float, ...] | None = UNIT) -> Interval:
-        table = np.asarray(values, dtype=np.float64).reshape(len(units), -1)
+        table = np.asarray(values, dtype=np.float64)[:, None]
         return mean_interval(by_concept(table, units), level, bounds=bounds)
 
     fractions = fine.curves().coverage

@@ -40,6 +40,12 @@ def ascii_tokens(text: str) -> list[str]:
     return _ASCII.findall(text.lower())
 
 
+def _folded(text: str) -> str:
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).casefold()).translate(_SAME)
+
+
 def unicode_tokens(text: str) -> list[str]:
     """Return the tokens of a text in any script: letters, digits and the marks that belong to them.
 
@@ -49,14 +55,15 @@ def unicode_tokens(text: str) -> list[str]:
     >>> unicode_tokens("Judgment, well-being; don’t (H₂O, Café) at 3.5!")
     ['judgment', 'well-being', "don't", 'h2o', 'café', 'at', '3.5']
     """
-    if text.isascii():
-        return _WORD.findall(text.lower())
-    folded = unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).casefold()).translate(_SAME)
+    folded = _folded(text)
+    if folded.isascii():
+        return _WORD.findall(folded)
     # `re` takes a combining mark for no part of a word, which cuts words of Indic scripts.
     shape = "".join("x" if unicodedata.category(c).startswith("M") else c for c in folded)
     return [folded[word.start() : word.end()] for word in _WORD.finditer(shape)]
 
 
+_FOLDS: dict[str, Callable[[str], str]] = {"unicode": _folded, "ascii": str.lower}
 RULES: dict[str, Callable[[str], list[str]]] = {"unicode": unicode_tokens, "ascii": ascii_tokens}
 
 
@@ -83,6 +90,9 @@ def found(expected: Iterable[str], texts: Iterable[str], rule: str = "unicode") 
 
 
 def only_token(word: str, rule: str = "unicode") -> str | None:
-    """Return the token that a word is, or None where it is not exactly one: "e.g." or "two words"."""
+    """Return the token that a word is, or None where it is not exactly one.
+
+    None for "two words", "e.g.", "stop!", and by the rule "ascii" for "café", of which it reads only a part.
+    """
     read = tokens_of(word, rule)
-    return read[0] if len(read) == 1 else None
+    return read[0] if read == (_FOLDS[rule](word).strip(),) else None
