@@ -13,6 +13,8 @@ from coverjax._version import __version__
 
 VERBS = {
     "estimate": ("coverjax.cli.estimate", "coverage curves, intervals and figures of a log of samples"),
+    "exact": ("coverjax.cli.exact", "exact curves of policies on a known law"),
+    "simulate": ("coverjax.cli.simulate", "simulated curves of policies on a known law, your own policy too"),
     "corrections": ("coverjax.cli.corrections", "how many reviewed corrections until a concept is competent"),
     "demo": ("coverjax.cli.demo", "make a small labelled log of two methods and run `estimate` on it"),
 }

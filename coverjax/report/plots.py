@@ -16,7 +16,7 @@ from coverjax.report.text import counted, unlike
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-NAME = 24
+NAME = 48
 """The longest name beside a line, in characters."""
 
 MOST_BANDS = 4
@@ -204,7 +204,8 @@ def _draw(
         if around is not None:
             text = _fill(ax, line, around, shape["color"])
             said.setdefault(text, shape["color"])
-    _legend(ax, lines, said, corner)
+    wanted = any(_wants_band(line, band, intervals) for line in lines.values())
+    _legend(ax, lines, said, corner, too_many=wanted and len(lines) > MOST_BANDS)
     return ends if len(lines) > 1 else []
 
 
@@ -218,9 +219,15 @@ def _interval(
 ) -> "Interval | None":
     if intervals is not None:
         return intervals.get(name)
+    if not _wants_band(line, band, intervals):
+        return None
+    return curve_interval(line, quantity, level, "band" if band == "auto" else band)
+
+
+def _wants_band(line: Curves, band: str, intervals: "Mapping[str, Interval] | None") -> bool:
+    """Whether a line is to have a band: "auto" gives one to curves estimated from a log only."""
     estimated = line.provenance.get("kind") == "estimated"
-    method = ("band" if estimated else "none") if band == "auto" else band
-    return None if method == "none" else curve_interval(line, quantity, level, method)
+    return intervals is not None or (estimated if band == "auto" else band != "none")
 
 
 def _fill(ax: "Axes", line: Curves, around: "Interval", colour: str) -> str:
@@ -239,12 +246,14 @@ def _fill(ax: "Axes", line: Curves, around: "Interval", colour: str) -> str:
     return f"no band: no variance over {counted(around.units, 'input')}"
 
 
-def _legend(ax: "Axes", lines: dict[str, Curves], said: dict[str, str], corner: Corner) -> None:
+def _legend(
+    ax: "Axes", lines: dict[str, Curves], said: dict[str, str], corner: Corner, too_many: bool
+) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     handles: list[Any] = []
-    if len(lines) > MOST_BANDS:
+    if too_many:
         handles.append(Line2D([], [], linestyle="", label=f"no bands: more than {MOST_BANDS} lines"))
     for text, colour in said.items():
         shade = "#808080" if len(lines) > 1 else colour

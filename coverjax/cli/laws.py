@@ -1,0 +1,263 @@
+"""What `exact` and `simulate` share: the law, the policies as they are written, the report."""
+
+import ast
+import contextlib
+import dataclasses
+import inspect
+import pathlib
+import re
+import shlex
+import sys
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+import tyro
+
+from coverjax.cli.progress import Progress
+from coverjax.curves import Curves
+from coverjax.foundation.checks import InputError, listed, shown
+from coverjax.foundation.files import whole_folder
+from coverjax.model.law import OutcomeLaw
+from coverjax.model.router_generator import RouterGenerator
+
+FAMILIES = ("uniform", "zipf", "geometric", "dirichlet", "two_tier", "confusion")
+REFERENCES = ("IID", "OracleNoRepeat")
+"""The policies that Gain is measured against; they are always there."""
+
+_WRITTEN = re.compile(r"(?P<name>[\w.:]+)(?:\((?P<settings>.*)\))?", re.DOTALL)
+
+
+@dataclasses.dataclass(frozen=True)
+class LawOptions:
+    """Which law, which policies, which budgets; a TOML file may hold the same names."""
+
+    file: Annotated[pathlib.Path | None, tyro.conf.Positional, tyro.conf.arg(metavar="FILE.toml")] = None
+    """Options as TOML, under the names of the flags; flags given beside it win."""
+    family: Literal["uniform", "zipf", "geometric", "dirichlet", "two_tier", "confusion"] | None = None
+    """A family of laws. confusion is a router-generator; the others are laws."""
+    law: pathlib.Path | None = None
+    """A table of a law instead: input, strategies, p (with latent and router: a router-generator)."""
+    declared: pathlib.Path | None = None
+    """Declared strategies of the table."""
+    inputs: int = 1
+    """Number of inputs of a family."""
+    strategies: int = 10
+    """Number of strategies of a family."""
+    exponent: float = 1.0
+    """zipf: p of rank r is proportional to r^-exponent."""
+    ratio: float = 0.5
+    """geometric: each strategy is this much less likely than the one before."""
+    concentration: float = 1.0
+    """dirichlet: small is uneven."""
+    common: int = 2
+    """two_tier: number of common strategies; the other ones are rare."""
+    common_mass: float = 0.9
+    """two_tier: probability of the common strategies together."""
+    eps: float = 0.1
+    """confusion: probability that a latent's draw is another strategy than its own."""
+    policy: tuple[str, ...] = ()
+    """Policies, as they are written in Python: IID "LatentNoRepeat(order='router')" module:Class. Default:
+    all that the law allows."""
+    budget: int = 64
+    """Number of draws K."""
+    coverage: Literal["raw", "valid", "correct"] = "raw"
+    """Which draws count."""
+    rare_below: float = 1.0
+    """A strategy is rare when its base probability x K is below this."""
+    out: pathlib.Path | None = None
+    """Folder for curves.csv, inputs.csv, summary.json and the figures, PNG and SVG."""
+    json: bool = False
+    """Print summary.json on stdout, and nothing else there."""
+    seed: int = 0
+    """Seed of random families and of simulation."""
+
+
+def with_file(options: Any) -> Any:
+    """Return the options with what their TOML file says, where a flag does not say otherwise."""
+    if options.file is None:
+        return options
+    try:
+        told = tomllib.loads(options.file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{options.file}: can't be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{options.file}: must be TOML: {error}") from error
+    fields = {field.name: field for field in dataclasses.fields(options) if field.name != "file"}
+    values = {}
+    for name, value in told.items():
+        key = name.replace("-", "_")
+        if key not in fields:
+            raise InputError(f"{options.file}: {name}: unknown option; the options are {', '.join(fields)}")
+        if getattr(options, key) == fields[key].default:
+            values[key] = _typed(options.file, name, value, fields[key].default)
+    return dataclasses.replace(options, **values)
+
+
+def _typed(path: pathlib.Path, name: str, value: Any, default: Any) -> Any:
+    """Return a TOML value as the type of the option."""
+    if name == "policy":
+        words = [value] if isinstance(value, str) else value
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            raise InputError(f"{path}: policy: must be a list of policies as text; got {shown(value)}")
+        return tuple(words)
+    if name in ("law", "declared", "out"):
+        return path.parent / str(value)
+    wanted = type(default) if default is not None else str
+    fits = isinstance(value, wanted) or (wanted is float and isinstance(value, int))
+    if not fits or isinstance(value, bool) is not (wanted is bool):
+        raise InputError(f"{path}: {name}: must be {wanted.__name__}; got {shown(value)}")
+    return wanted(value)
+
+
+def law_of(options: LawOptions) -> OutcomeLaw | RouterGenerator:
+    """Return the law that the options name."""
+    if (options.family is None) == (options.law is None):
+        raise InputError(f"coverjax: give either --family (one of {', '.join(FAMILIES)}) or --law FILE")
+    if options.law is not None:
+        from coverjax.logs.law_files import read_law
+
+        return read_law(options.law, None if options.declared is None else str(options.declared))
+    import jax
+
+    from coverjax.model import families
+
+    sizes = (options.inputs, options.strategies)
+    made: dict[str, Callable[[], OutcomeLaw | RouterGenerator]] = {
+        "uniform": lambda: families.uniform(*sizes),
+        "zipf": lambda: families.zipf(*sizes, options.exponent),
+        "geometric": lambda: families.geometric(*sizes, options.ratio),
+        "dirichlet": lambda: families.dirichlet(jax.random.key(options.seed), *sizes, options.concentration),
+        "two_tier": lambda: families.two_tier(
+            options.inputs, options.common, options.strategies - options.common, options.common_mass
+        ),
+        "confusion": lambda: families.confusion(*sizes, options.eps),
+    }
+    return made[str(options.family)]()
+
+
+def policy_of(text: str) -> Any:
+    """Return the policy that a text such as ``LatentNoRepeat(order='router')`` or ``module:Class`` names."""
+    from coverjax.policy.registry import policy_class
+
+    found = _WRITTEN.fullmatch(text.strip())
+    if found is None:
+        raise InputError(f"--policy: must be Name or Name(setting=value, ...); got {shown(text)}")
+    kind = policy_class(found["name"])
+    settings: dict[str, Any] = {}
+    try:
+        call = ast.parse(f"f({found['settings'] or ''})", mode="eval").body
+        assert isinstance(call, ast.Call)
+        if call.args or any(word.arg is None for word in call.keywords):
+            raise ValueError
+        settings = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
+    except (SyntaxError, ValueError):
+        raise InputError(f"--policy: {shown(text)}: settings must be name=value, plain values") from None
+    try:
+        return kind(**settings)
+    except TypeError:
+        known = ", ".join(inspect.signature(kind).parameters) or "none"
+        raise InputError(f"--policy: {shown(text)}: the settings of {found['name']} are: {known}") from None
+
+
+def chosen_policies(options: LawOptions, law: OutcomeLaw | RouterGenerator) -> dict[str, Any]:
+    """Return the policies by how they are written: the references first, then those asked for."""
+    from coverjax.policy.base import label
+    from coverjax.policy.registry import policies
+
+    named = list(options.policy)
+    if not named:
+        latent = isinstance(law, RouterGenerator)
+        needs = {name for name, kind in policies().items() if _required(kind)}
+        named = [
+            name
+            for name, kind in policies().items()
+            if name not in needs and (latent or getattr(kind, "acts_on", "") != "latents")
+        ]
+    made = [policy_of(text) for text in dict.fromkeys([*REFERENCES, *named])]
+    return {label(policy): policy for policy in made}
+
+
+def _required(kind: Any) -> bool:
+    """Whether a policy can't be made without settings."""
+    parameters = inspect.signature(kind).parameters.values()
+    return any(
+        p.default is inspect.Parameter.empty and p.kind is not inspect.Parameter.VAR_KEYWORD
+        for p in parameters
+    )
+
+
+def report_policies(
+    verb: str, options: LawOptions, produce: Callable[[Any, OutcomeLaw | RouterGenerator, Any], Curves]
+) -> None:
+    """Make the curves of every policy, study them, write and print the report.
+
+    A policy that was not asked for by name and can't be had is left out with its reason; one that was
+    asked for is an error.
+    """
+    from coverjax.report.policy_study import document, study_policies
+    from coverjax.report.policy_tables import policy_text
+    from coverjax.report.summary import to_json
+
+    if options.budget < 1:
+        raise InputError(f"--budget: must be at least 1 draw; got {options.budget}")
+    with _folder(options.out) as part, Progress(verb) as progress:
+        law = law_of(options)
+        curves, refused = {}, {}
+        for name, policy in chosen_policies(options, law).items():
+            progress.step(f"{verb} {name}")
+            try:
+                curves[name] = produce(policy, law, name)
+            except InputError as error:
+                if options.policy or name in REFERENCES:
+                    raise
+                refused[name] = str(error)
+        iid, oracle = (curves[name] for name in REFERENCES)
+        study = study_policies(curves, iid, oracle, rare_below=options.rare_below, refused=refused)
+        told = document(study, verb=verb, command=command(verb, options), options=plain(options))
+        text = to_json(told)
+        written = [] if part is None else _write(study, text, part, progress)
+    sys.stdout.write(text if options.json else policy_text(study))
+    if options.out is not None:
+        print(f"{options.out}: wrote {listed(written, limit=20)}", file=sys.stderr)
+
+
+@contextlib.contextmanager
+def _folder(out: pathlib.Path | None) -> Iterator[pathlib.Path | None]:
+    if out is None:
+        yield None
+    else:
+        with whole_folder(out) as part:
+            yield part
+
+
+def _write(study: Any, text: str, part: pathlib.Path, progress: Progress) -> list[str]:
+    from coverjax.report.policy_plots import write_policy_figures
+    from coverjax.report.policy_tables import write_policy_curves
+
+    progress.step("writing tables")
+    write_policy_curves(study, part / "curves.csv")
+    write_policy_curves(study, part / "inputs.csv", by_input=True)
+    (part / "summary.json").write_text(text, encoding="utf-8", newline="\n")
+    return ["curves.csv", "inputs.csv", "summary.json", *write_policy_figures(study, part, progress.step)]
+
+
+def plain(options: Any) -> dict[str, Any]:
+    """Return the options that bear on the result as plain values."""
+    values = {field.name: getattr(options, field.name) for field in dataclasses.fields(options)}
+    for name in ("out", "json", "file"):
+        del values[name]
+    return {name: str(value) if isinstance(value, pathlib.Path) else value for name, value in values.items()}
+
+
+def command(verb: str, options: Any) -> str:
+    """Return the command that gives this result, with the options that differ from their defaults."""
+    words: list[str] = ["coverjax", verb]
+    defaults: Mapping[str, Any] = {field.name: field.default for field in dataclasses.fields(options)}
+    for name, value in plain(options).items():
+        if value == defaults[name]:
+            continue
+        flag = "--" + name.replace("_", "-")
+        values: Sequence[Any] = value if isinstance(value, tuple) else (value,)
+        words += [flag, *map(str, values)]
+    return shlex.join(words)
