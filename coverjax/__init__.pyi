@@ -1,4 +1,5 @@
 from . import corrections as corrections
+from . import routing as routing
 from ._version import __version__ as __version__
 from .curves import Curves as Curves
 from .estimators.rarefaction import estimate as estimate
