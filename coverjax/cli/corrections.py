@@ -209,7 +209,8 @@ def _run(options: RunOptions, paths: list[str]) -> Competence:
         seed=options.seed,
     )
     journal = None if options.out is None else options.out / "records.jsonl"
-    with _interruptible(options.out), _bar() as tell:
+    # What a system prints, or its module, is no part of the report.
+    with _interruptible(options.out), _bar() as tell, contextlib.redirect_stdout(sys.stderr):
         return run_cases(
             paths,
             options.system,

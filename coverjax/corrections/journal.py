@@ -23,7 +23,8 @@ class Journal:
     Args:
         path: the final file.
         header: what the run is; a run is only gone on with by one that has the same.
-        resume: go on with what is there. Without it an unfinished file is left alone and refused.
+        resume: go on with what is there. Without it an unfinished file with a record in it is left alone and
+            refused.
 
     Raises:
         InputError: there is an unfinished run and no `resume`; or a run of something else.
@@ -32,7 +33,7 @@ class Journal:
     def __init__(self, path: "str | os.PathLike[str]", header: dict[str, Any], resume: bool = False):
         self.path = pathlib.Path(path)
         self.unfinished = self.path.with_name(f"unfinished-{self.path.name}")
-        if self.unfinished.exists() and not resume:
+        if not resume and self.unfinished.exists() and _read(self.unfinished).count("\n") > 1:
             raise file_error(
                 self.unfinished,
                 None,
@@ -77,6 +78,8 @@ class Journal:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._file.close()
+        if error is not None and not self.lines:
+            self.unfinished.unlink(missing_ok=True)
 
 
 def records_file(path: "str | os.PathLike[str]") -> pathlib.Path:
@@ -108,7 +111,7 @@ def _whole_lines(path: pathlib.Path, header: dict[str, Any]) -> list[str]:
     """The records of an earlier run of the same thing, half a line at the end left out."""
     text = _read(path)
     lines = text[: text.rfind("\n") + 1].splitlines()
-    if not lines:
+    if len(lines) <= 1:
         return []
     before = _header(path, lines)
     for name in sorted({*before, *header}):

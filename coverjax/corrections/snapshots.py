@@ -55,7 +55,8 @@ class Snapshot:
 def take(factory: Factory, unit: Unit, position: int, scan: Scan) -> Snapshot:
     """Build a fresh system, teach it up to the correction at `position`, and ask the probe.
 
-    Whatever the system raises is this snapshot's failure, save `UnavailableError`.
+    Whatever the system raises is this snapshot's failure, save `UnavailableError`, and `InputError`, by which
+    a system says that its settings are wrong.
     """
     seed = unit.variant["seed"]
     asked = dict(factory.settings) if seed is None else {**factory.settings, "seed": seed}
@@ -64,7 +65,7 @@ def take(factory: Factory, unit: Unit, position: int, scan: Scan) -> Snapshot:
         system = factory.load()(**asked)
         _teach(system, unit, position, told)
         answer = checked_answer(system.probe(unit.case.probe), scan.fields)
-    except (KeyboardInterrupt, UnavailableError):
+    except (KeyboardInterrupt, UnavailableError, InputError):
         raise
     except BaseException as error:
         # SystemExit too: a system that ends its process the polite way has crashed all the same.

@@ -151,6 +151,8 @@ _state: dict[str, Any] = {}
 
 def _begin(blob: bytes) -> None:
     _state["blob"] = blob
+    # What a system prints must not get between the lines of the parent's output, a JSON document perhaps.
+    os.dup2(2, 1)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-# `teachable` must be importable here, whatever pytest's import mode; a spawned process is given the same path.
+# `teachable` must be importable, whatever pytest's import mode; a spawned process is given the same path.
 
 COLOURS = ("red", "blue", "green", "white", "black", "amber", "olive", "coral")
 

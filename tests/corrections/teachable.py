@@ -108,6 +108,14 @@ class Seeded(Faithful):
         return [*self.taught, self.seed]
 
 
+class Chatty(Faithful):
+    """Prints while it works."""
+
+    def teach(self, text):
+        print("I hear", text)
+        return super().teach(text)
+
+
 class Slow(Faithful):
     """Takes its time, so that a run can be killed in the middle."""
 

@@ -1,6 +1,7 @@
 """`coverjax corrections check | run | compare`, and what they write."""
 
 import csv
+import hashlib
 import json
 import time
 
@@ -103,6 +104,31 @@ def test_run_writes_everything_and_json_is_the_summary(capsys, cases, tmp_path):
         assert {f"{stem}.png", f"{stem}.svg"} <= {path.name for path in folder.iterdir()}
 
 
+@pytest.mark.parametrize("workers", ["0", "1"])
+def test_what_a_system_prints_is_no_part_of_the_document(capfd, cases, workers):
+    code = main(["corrections", "run", cases, "--system", "teachable:Chatty", "--workers", workers, "--json"])
+    out, err = capfd.readouterr()
+    assert code == 0
+    assert json.loads(out)["splits"]["all"]["saturation_rate"]["value"] == 1.0
+    assert "I hear A c0 is red0." in err
+
+
+def test_the_pack_is_named_with_its_hash(capsys, cases, tmp_path):
+    (tmp_path / "pack.txt").write_text("".join(f"c{i}\n" for i in range(6)))
+    words = ["run", cases, "--system", "memory", "--workers", "0", "--json", "--pack", "pack.txt"]
+    pack = json.loads(asked(capsys, *words)[1])["pack"]
+    assert pack["sha256"] == hashlib.sha256((tmp_path / "pack.txt").read_bytes()).hexdigest()
+    assert pack["concepts"] == 6
+
+
+def test_wrong_settings_of_a_built_in_system_are_wrong_input(capsys, cases, tmp_path):
+    """They stop the run at once; what is left of it is not in the way of the next."""
+    words = ["run", cases, "--system", "noisy-memory", "--out", "report", "--workers", "1", "--settings"]
+    code, out, err = asked(capsys, *words, "forgetting=2")
+    assert (code, out, err) == (2, "", "forgetting: must be a probability, 0 to 1; got 2\n")
+    assert asked(capsys, *words, "forgetting=0.2")[0] == 0
+
+
 def test_where_nothing_ever_happens_nulls_say_why(capsys, cases):
     _, out, _ = asked(capsys, "run", cases, "--system", "teachable:Mute", "--workers", "0", "--json")
     split = json.loads(out)["splits"]["all"]
@@ -158,9 +184,14 @@ def test_wrong_words_are_one_line_and_exit_2(capsys, cases, words, says):
 
 
 def test_a_stopped_command_says_what_is_kept(capsys, cases, monkeypatch):
-    monkeypatch.setattr(
-        teachable.Faithful, "probe", lambda self, text: (_ for _ in ()).throw(KeyboardInterrupt)
-    )
+    whole = teachable.Faithful.probe
+
+    def stopped(self, text):
+        if "c1?" in text:
+            raise KeyboardInterrupt
+        return whole(self, text)
+
+    monkeypatch.setattr(teachable.Faithful, "probe", stopped)
     words = ["run", cases, "--system", "teachable:Faithful", "--workers", "0"]
     code, out, err = asked(capsys, *words, "--out", "report")
     assert (code, out) == (130, "")
