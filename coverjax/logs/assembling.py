@@ -47,7 +47,8 @@ def frame(
 
     Args:
         connection: where the log is.
-        found: a query for method ("" where there is none), input and first, a row number.
+        found: a query for distinct method ("" where there is none) and input, and for first, a number that
+            orders them by their first rows.
         labels: a query for distinct (input, label).
         declared: the declared strategies; None takes every label as declared.
     """
@@ -119,11 +120,11 @@ def counted(
     """
     several = connection.execute("""
         SELECT input FROM groups GROUP BY method, input
-        HAVING count(DISTINCT trial) > 1 ORDER BY min(first) LIMIT 1
+        HAVING count(DISTINCT trial) > 1 ORDER BY method, input LIMIT 1
     """).fetchone()
     if several:
         raise several_trials(several[0])
-    shape = frame(connection, "SELECT method, input, first FROM groups", LABEL_ROWS, declared)
+    shape = frame(connection, "FROM firsts", LABEL_ROWS, declared)
     sizes = connection.execute("""
         SELECT row, sum(n)::BIGINT AS n FROM groups JOIN rows USING (method, input) GROUP BY row ORDER BY row
     """).fetchnumpy()
@@ -180,7 +181,7 @@ def sampled(
     ordered: bool,
 ) -> SampleLog:
     """Return the log whose samples stand in the table `samples` and were tallied."""
-    shape = frame(connection, "SELECT method, input, first FROM groups", LABEL_ROWS, declared)
+    shape = frame(connection, "FROM firsts", LABEL_ROWS, declared)
     latents = _number_trials_and_latents(connection, dialect)
     held = _fetched_samples(connection, dialect)
     row, trial, number = (filled(held[name]) for name in ("row", "trial", "number"))
@@ -232,7 +233,7 @@ def _number_trials_and_latents(connection: "duckdb.DuckDBPyConnection", dialect:
 def _fetched_samples(connection: "duckdb.DuckDBPyConnection", dialect: str) -> dict[str, Any]:
     """Return the columns of all samples as numbers; those that the log has not are padding throughout."""
     return connection.execute(f"""
-        SELECT r, row, places.trial, {WHOLE.sql("sample", dialect)} AS number,
+        SELECT samples.rowid AS r, row, places.trial, {WHOLE.sql("sample", dialect)} AS number,
             coalesce({FLAG.sql("valid", dialect)}, false) AS valid,
             coalesce({FLAG.sql("correct", dialect)}, false) AS correct,
             coalesce({NUMBER.sql("score", dialect)}, 0) AS score,
@@ -263,14 +264,16 @@ def _spread(size: tuple[int, ...], flat: np.ndarray, values: np.ndarray, padding
 def _matches(
     connection: "duckdb.DuckDBPyConnection", size: tuple[int, ...], width: int, flat_of_r: np.ndarray
 ) -> np.ndarray:
-    """Return the match sets [rows, trials, samples, labels]; sample r stands at `flat_of_r[r - 1]`."""
+    """Return the match sets [rows, trials, samples, labels]; sample r stands at `flat_of_r[r]`."""
     cells = connection.execute("""
         SELECT r, place
-        FROM (SELECT r, row, unnest(labels) AS label FROM samples JOIN sets USING (strategies)
+        FROM (
+            SELECT samples.rowid AS r, row, unnest(labels) AS label
+            FROM samples JOIN sets USING (strategies)
                 JOIN places ON method IS NOT DISTINCT FROM raw_method AND samples.input = raw_input
-                    AND samples.trial IS NOT DISTINCT FROM raw_trial)
-            JOIN rows USING (row) JOIN label_columns USING (input, label)
+                    AND samples.trial IS NOT DISTINCT FROM raw_trial
+        ) JOIN rows USING (row) JOIN label_columns USING (input, label)
     """).fetchnumpy()
     matches = np.zeros((*size, width), dtype=bool)
-    matches.reshape(-1, width)[flat_of_r[filled(cells["r"]) - 1], filled(cells["place"])] = True
+    matches.reshape(-1, width)[flat_of_r[filled(cells["r"])], filled(cells["place"])] = True
     return matches

@@ -9,7 +9,7 @@ from coverjax.foundation.checks import InputError, file_error, listed, shown
 from coverjax.logs.files import LogFile, facts, kind_of
 from coverjax.logs.locating import raise_fault, raise_repeat
 from coverjax.logs.rules import BLANKS, NAME, Field
-from coverjax.logs.tables import RefusedError, begin, refusing, relation, workspace
+from coverjax.logs.tables import RefusedError, begin, numbered, refusing, relation, workspace
 
 if TYPE_CHECKING:
     import duckdb
@@ -123,7 +123,7 @@ def _checked_rows(
     name = values[0] if len(fields) == 2 else "''"
     try:
         with refusing():
-            query = f"SELECT {name}, {values[-1]} FROM ({relation([file], fields)}) ORDER BY r"
+            query = f"SELECT {name}, {values[-1]} FROM ({numbered(relation([file], fields))}) ORDER BY r"
             rows = connection.execute(query).fetchall()
     except RefusedError as fault:
         raise_fault([file], fields, reason=str(fault))

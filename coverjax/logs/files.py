@@ -42,7 +42,7 @@ class LogFile:
         path: its name as the caller wrote it.
         kind: jsonl, csv or parquet.
         columns: names of its columns in order; the keys of the first record of JSONL.
-        first: the first record.
+        first: the first record; None for an empty cell.
         types: SQL types of the columns of a Parquet file.
         skip: blank lines before the header of a CSV file.
     """
@@ -209,7 +209,8 @@ def begin_csv(path: str) -> LogFile:
     first_line, first = next(rows, (0, []))
     if not first_line:
         raise file_error(path, line, None, "has a header and no rows")
-    return LogFile(path, "csv", columns, dict(zip(columns, first, strict=False)), skip=line - 1)
+    cells = {name: cell.strip(BLANKS) or None for name, cell in zip(columns, first, strict=False)}
+    return LogFile(path, "csv", columns, cells, skip=line - 1)
 
 
 def csv_rows(path: str) -> Iterator[tuple[int, list[str]]]:

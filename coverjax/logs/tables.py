@@ -94,14 +94,18 @@ def begin(connection: "duckdb.DuckDBPyConnection", path: str, kind: str) -> LogF
 
 
 def relation(files: Sequence[LogFile], fields: Sequence[Field]) -> str:
-    """Return a SQL query for the rows of the files, in order: `r` (1, 2, ...) and a text for each field.
+    """Return a SQL query for the rows of the files, in order: a text for each field.
 
     duckdb keeps the order of files and rows in a plain scan, in UNION ALL and in row_number() OVER ().
     """
     alike = itertools.groupby(files, key=_layout)
     parts = [_scan(list(group), fields) for _, group in alike]
-    names = ", ".join(identifier(field.name) for field in fields)
-    return f"SELECT row_number() OVER () AS r, {names} FROM ({' UNION ALL '.join(parts)})"
+    return " UNION ALL ".join(parts)
+
+
+def numbered(rows: str) -> str:
+    """Return a query for rows with their number `r` = 1, 2, ...; it scans with one thread."""
+    return f"SELECT row_number() OVER () AS r, * FROM ({rows})"
 
 
 def _layout(file: LogFile) -> tuple[Any, ...]:

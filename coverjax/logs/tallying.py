@@ -7,12 +7,13 @@ samples: within a block each number owns a bit. So duplicates are found exactly,
 instead of one for each.
 """
 
+import concurrent.futures
 import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NoReturn
 
 from coverjax.logs.rules import FLAG, LABELS, NAME, NUMBER, WHOLE, Field
-from coverjax.logs.tables import RefusedError, refusing
+from coverjax.logs.tables import RefusedError, numbered, refusing
 
 if TYPE_CHECKING:
     import duckdb
@@ -34,7 +35,10 @@ FIELDS = (
 BLOCK = 64
 """Sample numbers of one block, the bits of a UBIGINT."""
 
-_IN_BLOCKS = ("method", "input", "trial")
+WHOLE_COLUMNS = tuple(field.name for field in FIELDS if not (field.required or field.nullable))
+"""The optional columns that stand on every row or on none."""
+
+_IN_BLOCKS = ("input", "method", "trial")
 _IN_SETS = (*_IN_BLOCKS, "strategies", "valid", "correct", "labeler")
 _RULES = {field.name: field.rule for field in FIELDS}
 
@@ -66,25 +70,25 @@ class Tally:
 def tally(
     connection: "duckdb.DuckDBPyConnection", rows: str, dialect: str, blame: Blame, keep: bool = False
 ) -> Tally:
-    """Group the samples into the tables `sets` and `groups`, and check them.
+    """Group the samples and check them.
+
+    Writes the tables `groups` (method, input, trial, "" where there is no such column; strategies, as text;
+    valid, correct, labeler; n), `sets` (the labels of each text), `firsts` (method, input and first, which
+    orders them by their first rows) and `raw_places` (method, input and trial as text and as names).
 
     Args:
         connection: where the tables are written.
-        rows: a query for the samples: `r` and a text for each field of `FIELDS`.
+        rows: a query for the samples in order: a text for each field of `FIELDS`.
         dialect: how the texts are written.
         blame: raises where something is wrong.
         keep: keep the samples too, in the table `samples`.
-
-    Returns:
-        What the groups say. The table `groups` has method, input, trial ("" where there is no such column),
-        strategies (the text), valid, correct, labeler, first (a row number) and n; `sets` has the labels of
-        each text; `raw_places` the method, input and trial as text and as names.
     """
     try:
         with refusing():
             if keep:
-                connection.execute(f"CREATE TEMP TABLE samples AS {rows}")
-            connection.execute(_tally_query("FROM samples" if keep else rows, dialect))
+                connection.execute(f"CREATE TABLE samples AS {rows}")
+                rows = "FROM samples"
+            _together(connection, _tally_query(rows, dialect), _firsts_query(rows))
             _name_groups(connection, dialect)
             faulty, found = _verdict(connection, dialect)
             repeat = None if faulty else _repeat(connection)
@@ -97,33 +101,50 @@ def tally(
     return found
 
 
-def _tally_query(rows: str, dialect: str) -> str:
-    sample, score, latent = (_RULES[name].sql(name, dialect) for name in ("sample", "score", "latent"))
-    kept = ", ".join(_IN_SETS)
+def _together(connection: "duckdb.DuckDBPyConnection", one: str, other: str) -> None:
+    """Run two queries at the same time."""
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        pending = pool.submit(connection.cursor().execute, other)
+        try:
+            connection.execute(one)
+        finally:
+            pending.result()
+
+
+def _firsts_query(rows: str) -> str:
+    """The first row of each method and input.
+
+    A pass of its own: numbering rows takes one thread, and would hold the much dearer grouping to one too.
+    """
     return f"""
-        CREATE TEMP TABLE tally AS
-        SELECT grouping(strategies) = 1 AS is_block, {kept}, number // {BLOCK} AS block,
-            min(r) AS first, count(*) AS n, count(number) AS numbers,
-            bit_or(1::UBIGINT << (number % {BLOCK})) AS bits,
-            count(score) AS scores, count(score_value) AS score_values,
-            count(latent) AS latents, count(latent_value) AS latent_values,
-            count(*) FILTER ({_copy(dialect)}) AS copies
-        FROM (
-            SELECT r, {kept}, {sample} AS number, score, {score} AS score_value,
-                latent, {latent} AS latent_value
-            FROM ({rows})
-        )
-        GROUP BY GROUPING SETS (({", ".join(_IN_BLOCKS)}, block), ({kept}))
+        CREATE TABLE raw_firsts AS SELECT method, input, min(r) AS first
+        FROM ({numbered(f"SELECT method, input FROM ({rows})")}) GROUP BY method, input
     """
 
 
-def _copy(dialect: str) -> str:
-    """Whether a sample's strategies are exactly its latent's own name."""
+def _tally_query(rows: str, dialect: str) -> str:
+    sample, score, latent = (_RULES[name].sql(name, dialect) for name in ("sample", "score", "latent"))
+    return f"""
+        CREATE TEMP TABLE tally AS
+        SELECT grouping(strategies) = 1 AS is_block, {", ".join(_IN_SETS)}, number // {BLOCK} AS block,
+            count(*) AS n, count(number) AS numbers, bit_or(1::UBIGINT << (number % {BLOCK})) AS bits,
+            count(score) AS given_score, count(score_value) AS scores,
+            count(latent) AS given_latent, count(latent_value) AS latents, count(*) FILTER (copies) AS copies
+        FROM (
+            SELECT *, {sample} AS number, {score} AS score_value, {latent} AS latent_value,
+                {_copies(dialect)} AS copies
+            FROM ({rows})
+        )
+        GROUP BY GROUPING SETS (({", ".join(_IN_BLOCKS)}, block), ({", ".join(_IN_SETS)}))
+    """
+
+
+def _copies(dialect: str) -> str:
+    """Whether a sample that has a latent has exactly that latent's name as its strategies."""
     if dialect == "csv":
-        return "latent IS NOT DISTINCT FROM strategies"
+        return "latent = strategies"
     name = """CASE WHEN starts_with(latent, '"') THEN latent ELSE '"' || latent || '"' END"""
-    return f"""CASE WHEN latent IS NULL THEN strategies IN ('[]', '""')
-        ELSE strategies IN ({name}, '[' || {name} || ']') END"""
+    return f"CASE WHEN latent IS NOT NULL THEN strategies IN ({name}, '[' || {name} || ']') END"
 
 
 def _name_groups(connection: "duckdb.DuckDBPyConnection", dialect: str) -> None:
@@ -136,8 +157,13 @@ def _name_groups(connection: "duckdb.DuckDBPyConnection", dialect: str) -> None:
         FROM (SELECT DISTINCT strategies FROM tally WHERE NOT is_block)
     """)
     connection.execute(f"""
+        CREATE TEMP TABLE firsts AS
+        SELECT {sql["input"]} AS input, coalesce({sql["method"]}, '') AS method, min(first) AS first
+        FROM raw_firsts GROUP BY ALL
+    """)
+    connection.execute(f"""
         CREATE TEMP TABLE groups AS SELECT {places}, strategies, {sql["valid"]} AS valid,
-            {sql["correct"]} AS correct, {sql["labeler"]} AS labeler, first, n
+            {sql["correct"]} AS correct, {sql["labeler"]} AS labeler, n
         FROM tally WHERE NOT is_block
     """)
     connection.execute(f"""
@@ -146,38 +172,42 @@ def _name_groups(connection: "duckdb.DuckDBPyConnection", dialect: str) -> None:
         FROM (SELECT DISTINCT method, input, trial FROM tally WHERE is_block)
     """)
     connection.execute(f"""
-        CREATE TEMP TABLE blocks AS SELECT {places}, block, first, n, bits FROM tally WHERE is_block
+        CREATE TEMP TABLE blocks AS SELECT {places}, block, n, bits FROM tally WHERE is_block
     """)
 
 
 def _verdict(connection: "duckdb.DuckDBPyConnection", dialect: str) -> tuple[bool, Tally]:
     """Return whether some value is wrong, and what the groups say."""
-    optional = ("method", "trial", "valid", "correct", "labeler")
-    parts = ["sum(n)", f"sum(n) FILTER ({_RULES['input'].sql('input', dialect)} IS NULL)", "sum(n - numbers)"]
-    parts += ["sum(scores)", "sum(score_values)", "sum(latents)", "sum(latent_values)", "sum(copies)"]
-    for name in optional:
-        parts += [f"sum(n) FILTER ({name} IS NOT NULL)"]
-        parts += [f"sum(n) FILTER ({_RULES[name].sql(name, dialect)} IS NOT NULL)"]
-    query = (
-        f"SELECT {', '.join(f'coalesce({part}, 0)::BIGINT' for part in parts)} FROM tally WHERE NOT is_block"
-    )
-    row = connection.execute(query).fetchone()
+    sums = {
+        name: name for name in ("n", "numbers", "given_score", "scores", "given_latent", "latents", "copies")
+    }
+    sums["latentless"] = "CASE WHEN len(labels) > 0 THEN n - given_latent ELSE 0 END"
+    sums["listed"] = "CASE WHEN labels IS NOT NULL THEN n ELSE 0 END"
+    keys = ("input", *(name for name in WHOLE_COLUMNS if name != "score"))
+    for name in keys:
+        sums[f"given_{name}"] = f"CASE WHEN {name} IS NOT NULL THEN n ELSE 0 END"
+        sums[f"right_{name}"] = f"CASE WHEN ({_RULES[name].sql(name, dialect)}) IS NOT NULL THEN n ELSE 0 END"
+    terms = ", ".join(f"sum({term})::BIGINT" for term in sums.values())
+    row = connection.execute(f"""
+        SELECT {terms} FROM (
+            SELECT tally.*, labels
+            FROM tally JOIN sets ON tally.strategies IS NOT DISTINCT FROM sets.strategies WHERE NOT is_block
+        )
+    """).fetchone()
     assert row is not None
-    total, nameless, numberless, scores, score_values, latents, latent_values, copies, *pairs = row
-    wrong_sets = connection.execute("SELECT count(*) FROM sets WHERE labels IS NULL").fetchone()
-    assert wrong_sets is not None
-    given = dict(zip(optional, pairs[::2], strict=True)) | {"score": scores}
-    right = dict(zip(optional, pairs[1::2], strict=True)) | {"score": score_values}
-    present = frozenset(name for name, count in given.items() if count)
-    faulty = nameless or numberless or wrong_sets[0] or latents != latent_values
-    faulty = bool(faulty) or any(right[name] != total for name in present)
-    held = present | ({"latent"} if latents else frozenset())
-    return faulty, Tally(held, total, copies_latent=bool(latents) and copies == total)
+    total = dict(zip(sums, row, strict=True))
+    total["right_score"] = total["scores"]
+    present = frozenset(name for name in WHOLE_COLUMNS if total[f"given_{name}"])
+    complete = ("numbers", "listed", *(f"right_{name}" for name in ("input", *present)))
+    fine = all(total[name] == total["n"] for name in complete) and total["latents"] == total["given_latent"]
+    copies = 0 < total["copies"] == total["given_latent"] and not total["latentless"]
+    held = present | ({"latent"} if total["latents"] else frozenset())
+    return not fine, Tally(held, total["n"], copies)
 
 
 def _repeat(connection: "duckdb.DuckDBPyConnection") -> tuple[str, str, str] | None:
-    """Return the method, input and trial in which a sample number stands twice, the first in the log."""
+    """Return a method, input and trial in which a sample number stands twice; always the same one."""
     return connection.execute("""
         SELECT method, input, trial FROM blocks GROUP BY method, input, trial, block
-        HAVING bit_count(bit_or(bits)) <> sum(n) ORDER BY min(first) LIMIT 1
+        HAVING bit_count(bit_or(bits)) <> sum(n) ORDER BY method, input, trial, block LIMIT 1
     """).fetchone()

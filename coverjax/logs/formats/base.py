@@ -77,14 +77,13 @@ def read_samples(
 
     Args:
         source: the files.
-        rows: a query for `r` (1, 2, ...) and a text for each field of `tallying.FIELDS`.
+        rows: a query for the samples in order: a text for each field of `tallying.FIELDS`.
         blame: how to name the place of a fault.
         dialect: how the texts are written, if not as the files are.
     """
     dialect = dialect or source.dialect
     connection = source.connection
+    found = tally(connection, rows, dialect, blame, keep=not source.counts)
     if source.counts:
-        found = tally(connection, rows, dialect, blame)
         return counted(connection, found, source.declared, source.provenance)
-    found = tally(connection, rows, dialect, blame, keep=True)
     return sampled(connection, found, source.declared, source.provenance, dialect, source.ordered)

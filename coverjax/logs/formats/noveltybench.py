@@ -15,7 +15,7 @@ from coverjax.logs.jsontext import Number, Pairs
 from coverjax.logs.locating import Record, raise_fault, raise_repeat
 from coverjax.logs.log import SampleLog
 from coverjax.logs.rules import NAME, Field, Rule, quoted
-from coverjax.logs.tables import RefusedError, refusing, relation
+from coverjax.logs.tables import RefusedError, numbered, refusing, relation
 from coverjax.logs.tallying import Blame
 
 _LETTER = r'(?:[^"\\]|\\.)'
@@ -71,7 +71,7 @@ def _read(source: Source) -> SampleLog | CountTable:
                 SELECT r, id, {texts["id"]} AS name, {texts["partition"]} AS classes, generation_scores,
                     {texts["generation_scores"]} AS scores, method, {texts["method"]} AS method_name,
                     model, {texts["model"]} AS model_name
-                FROM ({relation(source.files, FIELDS)})
+                FROM ({numbered(relation(source.files, FIELDS))})
             """)
             present, models, faulty = _verdict(source)
     except RefusedError as fault:
@@ -122,7 +122,7 @@ def _samples_query(method: str) -> str:
         f"NULL::VARCHAR AS {name}" for name in ("trial", "valid", "correct", "latent", "labeler")
     )
     return f"""
-        SELECT row_number() OVER () AS r, id AS input, sample::VARCHAR AS sample,
+        SELECT id AS input, sample::VARCHAR AS sample,
             '[' || {label} || ']' AS strategies, method, score, {nothing}
         FROM (
             SELECT id, {method} AS method, generate_subscripts(classes, 1) - 1 AS sample,

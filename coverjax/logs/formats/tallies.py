@@ -10,7 +10,7 @@ from coverjax.logs.declared import Declared
 from coverjax.logs.formats.base import Source, need_columns
 from coverjax.logs.locating import Record, raise_fault
 from coverjax.logs.rules import NAME, WHOLE, Field
-from coverjax.logs.tables import RefusedError, refusing, relation
+from coverjax.logs.tables import RefusedError, numbered, refusing, relation
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,7 +62,7 @@ def _table_query(source: Source, columns: Columns) -> str:
         CREATE TEMP TABLE counts AS
         SELECT r, {rules[columns.input]} AS input, {label} AS label, {named} AS raw_label, {rules["c"]} AS c,
             {rules["n"]} AS n, {rules["method"]} AS method, "method" AS raw_method
-        FROM ({relation(source.files, columns.fields)})
+        FROM ({numbered(relation(source.files, columns.fields))})
     """
 
 
