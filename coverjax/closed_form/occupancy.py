@@ -66,7 +66,7 @@ class Windows:
 
 
 def windows(beyond: Int[np.ndarray, " points"]) -> Windows:
-    """Cover increasing numbers j >= 1 of draws beyond M with windows; only the circles that are needed."""
+    """Cover increasing numbers j >= 0 of draws beyond M with windows; only the circles that are needed."""
     middles: list[int] = []
     first: list[int] = []
     at = 0
@@ -74,7 +74,7 @@ def windows(beyond: Int[np.ndarray, " points"]) -> Windows:
         low = int(beyond[at])
         middle = _widest_middle(low)
         stop = int(np.searchsorted(beyond, middle + _half_width(middle), side="right"))
-        middles.append((low + int(beyond[stop - 1])) // 2)
+        middles.append(max(1, (low + int(beyond[stop - 1])) // 2))
         first.append(at)
         at = stop
     circle = np.repeat(np.arange(len(first)), np.diff([*first, len(beyond)]))
@@ -205,20 +205,12 @@ def _window_values(
     return mean * jnp.exp(on_axis[:, None] - log_poisson(draws, r[:, None]))
 
 
-def _first_value(p: Float[jax.Array, " strategies"]) -> Float[jax.Array, ""]:
-    """Return F(M) = M! prod_s p_s."""
-    count = jnp.maximum(jnp.sum(p > 0.0).astype(p.dtype), 1.0)
-    logs = jnp.sum(jnp.where(p > 0.0, jnp.log(jnp.maximum(p, _SMALLEST) * count), 0.0))
-    return jnp.exp(logs - log_poisson(count, count) - count)
-
-
 @float64_kernel(static=("reach",))
 def _full_values(
     p: Float[jax.Array, "inputs strategies"], beyond: Float[jax.Array, " circles"], reach: int
 ) -> tuple[Float[jax.Array, "inputs values"]]:
-    first = jax.vmap(_first_value)(p)[:, None]
     values = jax.vmap(_window_values, in_axes=(0, None, None))(p, beyond, reach)
-    return (jnp.concatenate([first, values.reshape(len(p), -1)], axis=1),)
+    return (values.reshape(len(p), -1),)
 
 
 # -- whole arrays ----------------------------------------------------------------------------------
@@ -259,17 +251,15 @@ def full_coverage(
 def _one_plan(p: np.ndarray, declared: np.ndarray, points: np.ndarray) -> np.ndarray:
     """F for inputs that share a plan: all with the same M, or budgets close together."""
     beyond = np.unique(points[:, None] - np.unique(declared)[None])
-    beyond = beyond[beyond >= 1]
-    plan = windows(beyond) if len(beyond) else windows(np.array([1]))
+    beyond = beyond[beyond >= 0]
+    plan = windows(beyond)
     padded = pad_axis(p, -(-p.shape[1] // _UNROLLED) * _UNROLLED, axis=1)
     per_input = 8.0 * NODES * len(plan.middles) * (4 * _UNROLLED + 8)
     tile = tile_size(len(p), per_input)
     values = over_tiles(lambda rows: _full_values(rows, plan.middles, reach=plan.reach), (padded,), tile)[0]
-    width = (values.shape[1] - 1) // len(plan.middles)
-    places = np.concatenate([[0, 0], 1 + plan.circle * width + plan.offset])
-    ranks = np.concatenate([[-1, 0], beyond])
+    places = plan.circle * (values.shape[1] // len(plan.middles)) + plan.offset
     draws = points[None] - declared[:, None]
-    position = np.searchsorted(ranks, np.clip(draws, -1, None))
+    position = np.searchsorted(beyond, np.maximum(draws, beyond[0]))
     found = np.take_along_axis(values, places[position], axis=1)
     found = np.where(draws < 0, 0.0, np.clip(found, 0.0, 1.0))
     # Rounding may turn the last digit of neighbours around.
