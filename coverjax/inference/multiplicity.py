@@ -8,6 +8,7 @@ from jaxtyping import Float
 
 from coverjax.foundation.checks import InputError, shown
 from coverjax.foundation.shapes import blocks
+from coverjax.inference.resampling import summed_by_cluster
 from coverjax.inference.units import checked_values, cluster_codes
 
 FLIPS = 10_000
@@ -42,8 +43,7 @@ def sign_flip_p_values(
     if isinstance(flips, bool) or int(flips) != flips or flips < 1:
         raise InputError(f"flips: must be a whole number of at least 1; got {shown(flips)}")
     codes = cluster_codes(clusters, len(array))
-    sums = np.zeros((int(codes.max(initial=-1)) + 1, array.shape[1]))
-    np.add.at(sums, codes, array)
+    sums = summed_by_cluster(array, codes)
     observed = np.abs(sums.sum(axis=0)) - _TIE * np.abs(sums).sum(axis=0)
     rng = np.random.Generator(np.random.Philox(seed))
     extreme = np.zeros(array.shape[1], dtype=np.int64)

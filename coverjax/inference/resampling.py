@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from coverjax.foundation.checks import InputError, fraction, shown
 from coverjax.foundation.shapes import blocks
@@ -45,6 +45,36 @@ def resampled_sums(
         times = np.bincount(picks.ravel(), minlength=count * units).reshape(count, units)
         out[block] = times.astype(np.float64) @ columns
     return out
+
+
+def summed_by_cluster(
+    columns: Float[np.ndarray, "units columns"], codes: Int[np.ndarray, " units"]
+) -> Float[np.ndarray, "clusters columns"]:
+    """Sum the rows of each cluster, numbered 0, 1, ... by `codes`; the columns themselves where each is one
+    unit."""
+    count = int(codes.max(initial=-1)) + 1
+    if count == len(codes):
+        return columns
+    sums = np.zeros((count, columns.shape[1]))
+    np.add.at(sums, codes, columns)
+    return sums
+
+
+def resampled_means(
+    values: Float[np.ndarray, "units points"],
+    clusters: "Sequence[Any] | np.ndarray | None" = None,
+    replicates: int = REPLICATES,
+    seed: int = 0,
+) -> Float[np.ndarray, "replicates points"]:
+    """Draw means over units, or over whole clusters, all points in the same draws: what functions of means
+    need.
+
+    With clusters a mean is the sum of the drawn clusters over the number of their units.
+    """
+    codes = cluster_codes(clusters, len(values))
+    columns = np.concatenate([values, np.ones((len(values), 1))], axis=1)
+    drawn = resampled_sums(summed_by_cluster(columns, codes), replicates, seed)
+    return drawn[:, :-1] / drawn[:, -1:]
 
 
 def resampled_interval(
@@ -167,12 +197,7 @@ def _drawn_ratios(
 ) -> tuple[np.ndarray, int]:
     """Return the deviation ratio of each replicate (NaN where nothing was drawn), and how many are NaN."""
     points = deviations.shape[1]
-    columns = np.concatenate([deviations, bottom], axis=1)
-    count = int(codes.max()) + 1
-    if count < len(codes):
-        sums = np.zeros((count, columns.shape[1]))
-        np.add.at(sums, codes, columns)
-        columns = sums
+    columns = summed_by_cluster(np.concatenate([deviations, bottom], axis=1), codes)
     drawn = resampled_sums(columns, replicates, seed)
     below = drawn[:, points:]
     bears = below > 0.0

@@ -201,10 +201,7 @@ def _actions(reader: Section) -> dict[str, Any]:
     teams = reader.take("teams", (list, dict), "sizes, lists of workers, or a table of named teams", [1])
     of_sizes = isinstance(teams, list) and all(size == "all" or isinstance(size, int) for size in teams)
     try:
-        if of_sizes:
-            family = TeamFamily.of_sizes(workers, teams)
-        else:
-            family = TeamFamily.of_teams(workers, teams)
+        family = (TeamFamily.of_sizes if of_sizes else TeamFamily.of_teams)(workers, teams)
     except (InputError, TypeError) as error:
         key = "workers" if str(error).startswith("workers") else "teams"
         raise reader.fault(key, str(error).removeprefix(f"{key}: ")) from None

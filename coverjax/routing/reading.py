@@ -1,14 +1,14 @@
-"""`read_outcomes`: from files to outcome tables; `read_routes`: from a file to the choices of a router."""
+"""From outcome files to checked rows as numbers, each with its place in the files."""
 
 import dataclasses
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from coverjax.foundation.checks import InputError, file_error, listed, one_of
-from coverjax.logs.files import LogFile, expand, facts, kind_of, one_kind
+from coverjax.foundation.checks import file_error, listed, one_of
+from coverjax.logs.files import LogFile, expand, facts, one_kind
 from coverjax.logs.formats.base import need_columns
 from coverjax.logs.locating import raise_fault, records
 from coverjax.logs.rules import LABELS, NAME, NUMBER, Field, Rule, quoted
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     import duckdb
 
 STATUSES = ("ok", "failed", "missing")
+ROW = '"#"'
+"""Number of a row in SQL, 1, 2, ...; quoted, as any plain name may be that of a team's column."""
+
 COST = "cost:"
 """In a wide table the column "cost:NAME" holds the cost of the team of column NAME."""
 
@@ -59,7 +62,7 @@ class Rows:
         names: the names that the numbers stand for, in order of first appearance.
         score, cost: NaN where empty [rows].
         status: place in `STATUSES` [rows].
-        score_field: the column that the score of a row stands in.
+        wide: the score of a row stands in the column of its team.
     """
 
     files: Sequence[LogFile]
@@ -127,16 +130,16 @@ def _read_long(connection: "duckdb.DuckDBPyConnection", files: Sequence[LogFile]
     team = Field("model", NAME, required=True) if single else Field("team", LABELS, required=True)
     fields = (*LONG, team, Field("status", STATUS, nullable=True))
     need_columns(files, fields)
-    _checked(connection, files, fields)
+    check_values(connection, files, fields)
     texts = {name: name for name in ("task", *_KEYS, "status")}
     texts["team"] = '"model"' if single else "array_to_string(\"team\", '|')"
     codes, names = _coded(connection, texts)
-    numbers = connection.execute("SELECT r, score, cost FROM vals ORDER BY r").fetchnumpy()
+    numbers = connection.execute(f"SELECT {ROW}, score, cost FROM vals ORDER BY {ROW}").fetchnumpy()
     status_of = np.array([STATUSES.index(name) for name in names.pop("status")] + [0])
     return Rows(
         files,
         fields,
-        np.asarray(numbers["r"]),
+        np.asarray(numbers[ROW[1:-1]]),
         codes,
         names,
         _filled(numbers["score"]),
@@ -167,10 +170,10 @@ def _read_wide(
     cells = [Field(name, NUMBER, nullable=True) for name in (*teams, *costs)]
     fields = (*_SHARED, *cells)
     need_columns(files, fields)
-    _checked(connection, files, fields)
+    check_values(connection, files, fields)
     codes, names = _coded(connection, {name: name for name in ("task", *_KEYS)})
     picked = ", ".join(identifier(name) for name in (*teams, *costs))
-    numbers = connection.execute(f"SELECT r, {picked} FROM vals ORDER BY r").fetchnumpy()
+    numbers = connection.execute(f"SELECT {ROW}, {picked} FROM vals ORDER BY {ROW}").fetchnumpy()
     score = np.stack([_filled(numbers[name]) for name in teams], axis=1)
     cost = np.full(score.shape, np.nan)
     for name in costs:
@@ -180,28 +183,30 @@ def _read_wide(
     spread["team"] = np.tile(np.arange(count), len(score))
     empty = np.isnan(score).ravel()
     status = np.where(empty, STATUSES.index("missing"), 0)
-    row = np.repeat(np.asarray(numbers["r"]), count)
+    row = np.repeat(np.asarray(numbers[ROW[1:-1]]), count)
     flat = np.where(empty, np.nan, cost.ravel())
     return Rows(files, fields, row, spread, {**names, "team": teams}, score.ravel(), flat, status, wide=True)
 
 
-def _checked(
+def check_values(
     connection: "duckdb.DuckDBPyConnection", files: Sequence[LogFile], fields: Sequence[Field]
 ) -> None:
     """Write the values of the fields into the table `vals`; raise for the first that breaks its rule."""
     dialect = files[0].dialect
     values = ", ".join(f"{f.rule.sql(identifier(f.name), dialect)} AS {identifier(f.name)}" for f in fields)
-    pairs = [f"count(t.{identifier(f.name)}), count(v.{identifier(f.name)})" for f in fields]
+    names = [identifier(field.name) for field in fields]
+    counts = ", ".join(f"count({name})" for name in names)
     try:
         with refusing():
-            connection.execute(f"CREATE TEMP TABLE texts AS {relation(files, fields)}")
-            connection.execute(f"CREATE TEMP TABLE vals AS SELECT r, {values} FROM texts")
-            found = connection.execute(
-                f"SELECT count(*), {', '.join(pairs)} FROM texts t JOIN vals v USING (r)"
-            ).fetchall()[0]
+            connection.execute(
+                f"CREATE TEMP TABLE texts AS SELECT row_number() OVER () AS {ROW}, * FROM "
+                f"({relation(files, fields)})"
+            )
+            connection.execute(f"CREATE TEMP TABLE vals AS SELECT {ROW}, {values} FROM texts")
+            total, *given = connection.execute(f"SELECT count(*), {counts} FROM texts").fetchall()[0]
+            right = connection.execute(f"SELECT {counts} FROM vals").fetchall()[0]
     except RefusedError as fault:
         raise_fault(files, fields, reason=str(fault))
-    total, given, right = found[0], found[1::2], found[2::2]
     present = {f.name for f, count in zip(fields, given, strict=True) if count and not f.required}
     for field, count, fine in zip(fields, given, right, strict=True):
         needed = not field.nullable and (field.required or field.name in present)
@@ -214,20 +219,20 @@ def _coded(
 ) -> tuple[dict[str, np.ndarray], dict[str, list[str]]]:
     """Number the values of columns of `vals`, given as SQL, by first appearance; -1 where they are empty."""
     named = ", ".join(f"{sql} AS {column}" for column, sql in texts.items())
-    connection.execute(f"CREATE TEMP TABLE keys AS SELECT r, {named} FROM vals")
+    connection.execute(f"CREATE TEMP TABLE keys AS SELECT {ROW}, {named} FROM vals")
     names: dict[str, list[str]] = {}
     joins = []
     for column in texts:
         connection.execute(
-            f"CREATE TEMP TABLE names_{column} AS SELECT name, row_number() OVER (ORDER BY first) - 1 AS "
-            "code "
-            f"FROM (SELECT {column} AS name, min(r) AS first FROM keys GROUP BY 1) WHERE name IS NOT NULL"
+            f"CREATE TEMP TABLE names_{column} AS "
+            "SELECT name, row_number() OVER (ORDER BY first) - 1 AS code "
+            f"FROM (SELECT {column} AS name, min({ROW}) AS first FROM keys GROUP BY 1) WHERE name IS NOT NULL"
         )
         found = connection.execute(f"SELECT name FROM names_{column} ORDER BY code").fetchall()
         names[column] = [name for (name,) in found]
         joins.append(f"LEFT JOIN names_{column} ON names_{column}.name = k.{column}")
     picks = ", ".join(f"coalesce(names_{column}.code, -1)::BIGINT AS {column}" for column in texts)
-    query = f"SELECT {picks} FROM keys k {' '.join(joins)} ORDER BY k.r"
+    query = f"SELECT {picks} FROM keys k {' '.join(joins)} ORDER BY k.{ROW}"
     codes = connection.execute(query).fetchnumpy()
     return {column: np.asarray(codes[column]) for column in texts}, names
 
@@ -235,76 +240,3 @@ def _coded(
 def _filled(values: Any) -> np.ndarray:
     """Return a column of duckdb as floats, NaN where it is NULL."""
     return np.ma.filled(np.ma.asarray(values, dtype=np.float64), np.nan)
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class RouteFile:
-    """The choices of one router, as its file holds them.
-
-    Attributes:
-        path: of the file.
-        tasks: names of the tasks in order.
-        routes: team numbers [tasks].
-        sha256: of the file.
-    """
-
-    path: str
-    tasks: tuple[str, ...]
-    routes: np.ndarray
-    sha256: str
-
-
-def read_routes(path: "str | os.PathLike[str]", family: TeamFamily) -> RouteFile:
-    """Read the team that a router chose for each task: columns `task` and `team` (or `model`).
-
-    Raises:
-        InputError: a team outside the family, a task that stands twice, or a file that can't be read; with
-            its line.
-    """
-    name = os.fspath(path)
-    with workspace() as connection:
-        expand([name])
-        file = begin(connection, name, kind_of(name))
-        single = "team" not in file.columns and "model" in file.columns
-        team = Field("model", NAME, required=True) if single else Field("team", LABELS, required=True)
-        fields = (Field("task", NAME, required=True), team)
-        need_columns([file], fields)
-        _checked(connection, [file], fields)
-        pairs = connection.execute(f"SELECT task, {team.name} FROM vals ORDER BY r").fetchall()
-    numbers: dict[str, int] = {}
-    for row, (task, chosen) in enumerate(pairs, start=1):
-        number = family.index(chosen)
-        if number is None:
-            given = chosen if single else "|".join(chosen)
-            _route_fault(file, fields, row, team.name, f"must be a team of the family; got {given!r}")
-        if task in numbers:
-            _route_fault(file, fields, row, "task", f"must stand once; {task!r} stands twice")
-        assert number is not None
-        numbers[task] = number
-    routes = np.array(list(numbers.values()), dtype=np.int64)
-    return RouteFile(name, tuple(numbers), routes, facts(name)["sha256"])
-
-
-def _route_fault(file: LogFile, fields: Sequence[Field], row: int, field: str, message: str) -> NoReturn:
-    path, line = place_of([file], fields, row)
-    raise file_error(path, line, field, message)
-
-
-def read_pairs(path: "str | os.PathLike[str]", columns: Iterable[str]) -> dict[str, list[str | None]]:
-    """Read named text columns of a table; an absent optional one (marked by "?") gives None in every row.
-
-    Raises:
-        InputError: a required column or value is missing.
-    """
-    name = os.fspath(path)
-    fields = [Field(column.rstrip("?"), NAME, required=not column.endswith("?")) for column in columns]
-    with workspace() as connection:
-        expand([name])
-        file = begin(connection, name, kind_of(name))
-        need_columns([file], fields)
-        _checked(connection, [file], fields)
-        picked = ", ".join(identifier(field.name) for field in fields)
-        rows = connection.execute(f"SELECT {picked} FROM vals ORDER BY r").fetchall()
-    if not rows:
-        raise InputError(f"{name}: must hold rows; it is empty")
-    return {field.name: list(column) for field, column in zip(fields, zip(*rows, strict=True), strict=True)}

@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 from coverjax.foundation.checks import InputError
-from coverjax.inference.resampling import ratio_interval, resampled_interval, resampled_sums
+from coverjax.inference.resampling import (
+    ratio_interval,
+    resampled_interval,
+    resampled_means,
+    resampled_sums,
+)
 
 
 def drawn_one_by_one(columns, replicates, seed):
@@ -123,3 +128,14 @@ def test_nothing_to_bear_gives_no_ratio():
 def test_wrong_input_is_refused(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+def test_means_over_clusters_divide_by_their_units(rng):
+    labels = np.repeat(np.arange(5), [1, 2, 3, 4, 5])
+    values = rng.normal(size=(15, 2))
+    means = resampled_means(values, labels, 300, 6)
+    sums = np.array([[*values[labels == c].sum(axis=0), (labels == c).sum()] for c in range(5)])
+    drawn = resampled_sums(sums.astype(float), 300, 6)
+    np.testing.assert_allclose(means, drawn[:, :2] / drawn[:, 2:], atol=1e-12)
+    plain = resampled_means(values, None, 300, 6)
+    np.testing.assert_allclose(plain, resampled_sums(values, 300, 6) / 15, atol=1e-12)
