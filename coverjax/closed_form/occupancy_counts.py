@@ -64,8 +64,8 @@ def _log_bounds(
     p: Float[jax.Array, "inputs strategies"],
     radius: Float[jax.Array, " nodes"],
     theta: Float[jax.Array, " nodes"],
-) -> Float[jax.Array, " nodes"]:
-    """Return the largest log of prod_s (A_s + |B_s - A_s|) over the inputs: a bound for all coefficients."""
+) -> tuple[Float[jax.Array, "inputs nodes"]]:
+    """Return log of prod_s (A_s + |B_s - A_s|): a bound for all coefficients."""
 
     def one(row: jax.Array) -> jax.Array:
         a = row[None] * radius[:, None]
@@ -76,7 +76,7 @@ def _log_bounds(
         off = jnp.maximum(1.0 - jnp.sum(row), 0.0)
         return jnp.sum(jnp.log(stay + gap), axis=1) + off * radius * inward[:, 0]
 
-    return jnp.max(jax.lax.map(one, p), axis=0)
+    return (jax.lax.map(one, p),)
 
 
 @float64_kernel
@@ -153,8 +153,8 @@ def count_law(
     for radius, first, stop in circles:
         law = _on_circle(rows, points[first:stop], scales[first:stop], radius)
         result[:, first:stop] = law[:, :, : strategies + 1]
-    counts = np.arange(strategies + 1)
-    result = np.where(counts[None, None] > points[None, :, None], 0.0, np.clip(result, 0.0, 1.0))
+    np.clip(result, 0.0, 1.0, out=result)
+    result *= np.arange(strategies + 1) <= points[:, None]
     off = np.maximum(1.0 - p.sum(axis=1), 0.0)
     result[:, :, 0] = off[:, None] ** points[None]
     active = (p > 0.0).sum(axis=1)
@@ -180,11 +180,14 @@ def _on_circle(
 
 
 def _needed_nodes(rows: np.ndarray, radius: int, node: np.ndarray, around: int, scale: float) -> np.ndarray:
+    """Return the nodes that matter to any input."""
     kept = []
+    tile = tile_size(len(rows), 8.0 * 6 * _BLOCK * rows.shape[1])
     for part in blocks(len(node), _BLOCK):
-        theta = pad_axis(2.0 * np.pi * node[part] / around, _BLOCK)
-        bound = _log_bounds(rows, np.full(_BLOCK, float(radius)), theta)[: part.stop - part.start]
-        kept.append(node[part][bound + math.log(scale) > math.log(_NEGLIGIBLE)])
+        place = np.full(_BLOCK, float(radius)), pad_axis(2.0 * np.pi * node[part] / around, _BLOCK)
+        (bounds,) = over_tiles(partial(_log_bounds, radius=place[0], theta=place[1]), (rows,), tile)
+        largest = bounds.max(axis=0)[: part.stop - part.start]
+        kept.append(node[part][largest + math.log(scale) > math.log(_NEGLIGIBLE)])
     return np.concatenate(kept)
 
 

@@ -243,7 +243,7 @@ def test_inputs_with_different_numbers_of_strategies_in_any_order(budgets, rng, 
     )
     whole = full(law.marginals(), budgets, law.declared_count)
     counts = occupancy_counts.count_law(law.marginals(), budgets)
-    for row in range(12):
+    for row in (0, 5, 11):
         own = law.probs[row, law.declared[row]]
         np.testing.assert_allclose(full(own, budgets)[0], whole[row], rtol=1e-12)
         want = occupancy_counts.count_law(own[None], budgets)[0]
@@ -290,6 +290,6 @@ def test_new_probabilities_do_not_recompile(rng):
     )
     curves()
     compiled = [kernel.jitted._cache_size() for kernel in kernels]
-    for _ in range(5):
+    for _ in range(3):
         curves()
     assert [kernel.jitted._cache_size() for kernel in kernels] == compiled
