@@ -110,7 +110,7 @@ def test_larger_lattices_against_positive_arithmetic(strategies, rng):
 
 
 def test_rare_sets_keep_their_digits_over_a_million_draws():
-    """P(match set not inside T) sums positive terms: one minus a sum is off by 1e-16, times a million draws."""
+    """P(match set not inside T) sums positive terms: one minus a sum is off by 1e-16, times the draws."""
     law = cj.OutcomeLaw.from_match_sets([[1 - 1e-12, 1e-12]], [[1, 0, 0], [1, 1, 1]])
     got = sets.set_curves(law, np.array([1, 10**6]))
     with mpmath.workdps(40):
