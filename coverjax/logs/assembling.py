@@ -55,17 +55,17 @@ def frame(
     (declared or Declared(None, {})).store(connection)
     for name in ("method", "input"):
         connection.execute(f"""
-            CREATE TEMP TABLE {name}s AS SELECT {name}, row_number() OVER (ORDER BY min(first)) - 1 AS code
+            CREATE TABLE {name}s AS SELECT {name}, row_number() OVER (ORDER BY min(first)) - 1 AS code
             FROM ({found}) GROUP BY {name}
         """)
     connection.execute(f"""
-        CREATE TEMP TABLE rows AS
+        CREATE TABLE rows AS
         SELECT method, input, row_number() OVER (ORDER BY methods.code, inputs.code) - 1 AS row
         FROM (SELECT DISTINCT method, input FROM ({found}))
             JOIN methods USING (method) JOIN inputs USING (input)
     """)
     connection.execute(f"""
-        CREATE TEMP TABLE label_columns AS
+        CREATE TABLE label_columns AS
         SELECT input, label, bool_or(declared) AS declared,
             row_number() OVER (PARTITION BY input ORDER BY min(position) NULLS LAST, label) - 1 AS place
         FROM (
@@ -214,12 +214,12 @@ def _number_trials_and_latents(connection: "duckdb.DuckDBPyConnection", dialect:
     """Write `trials` and `latents` with codes in order, whole numbers by value; return the latents."""
     order = "try_cast({0} AS HUGEINT) NULLS LAST, {0}"
     connection.execute(f"""
-        CREATE TEMP TABLE places AS SELECT raw_method, raw_input, raw_trial, row,
+        CREATE TABLE places AS SELECT raw_method, raw_input, raw_trial, row,
             dense_rank() OVER (PARTITION BY row ORDER BY {order.format("trial")}) - 1 AS trial
         FROM raw_places JOIN rows USING (method, input)
     """)
     connection.execute(f"""
-        CREATE TEMP TABLE latents AS SELECT raw_latent, latent,
+        CREATE TABLE latents AS SELECT raw_latent, latent,
             dense_rank() OVER (ORDER BY {order.format("latent")}) - 1 AS code
         FROM (
             SELECT DISTINCT latent AS raw_latent, {NAME.sql("latent", dialect)} AS latent

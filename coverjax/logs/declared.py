@@ -36,7 +36,7 @@ class Declared:
 
     def store(self, connection: "duckdb.DuckDBPyConnection") -> None:
         """Write the table `declared` (input, strategy, position), input NULL for every input."""
-        connection.execute("CREATE TEMP TABLE declared (input VARCHAR, strategy VARCHAR, position BIGINT)")
+        connection.execute("CREATE TABLE declared (input VARCHAR, strategy VARCHAR, position BIGINT)")
         pairs: list[tuple[str | None, str, int]] = [
             (name, strategy, position)
             for name, strategies in self.by_input.items()

@@ -54,14 +54,22 @@ def workspace(streaming: bool = False) -> "Iterator[duckdb.DuckDBPyConnection]":
 
 
 @contextlib.contextmanager
-def refusing() -> Iterator[None]:
-    """Turn what duckdb raises into `RefusedError`."""
+def refusing(names: bool = False) -> Iterator[None]:
+    """Turn what duckdb raises about a file into `RefusedError`; a wrong query is a fault of ours and stays.
+
+    Args:
+        names: the query has names from a file: then a wrong query is the file's fault.
+    """
     import duckdb
 
+    # A name that is no text, in a damaged file, is a RuntimeError.
+    theirs = (duckdb.Error, RuntimeError) if names else (duckdb.Error,)
+    ours = () if names else (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException)
     try:
         yield
-    except (duckdb.Error, RuntimeError) as error:
-        # A RuntimeError is a name in a damaged file that is no text.
+    except (duckdb.InterruptException, *ours):
+        raise
+    except theirs as error:
         said = re.sub(r"^[A-Za-z ]+ Error: ", "", " ".join(str(error).split("\n\n")[0].split()))
         raise RefusedError("".join(c if c.isprintable() else "?" for c in said)) from None
 
@@ -77,7 +85,7 @@ def begin(connection: "duckdb.DuckDBPyConnection", path: str, kind: str) -> LogF
     if kind == "csv":
         return begin_csv(path)
     try:
-        with refusing():
+        with refusing(names=True):
             cursor = connection.execute(f"SELECT * FROM {parquet_rows([path])} LIMIT 0")
             described = cursor.description or ()
             names = tuple(column[0] for column in described)

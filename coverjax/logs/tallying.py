@@ -102,7 +102,7 @@ def tally(
 
 
 def _together(connection: "duckdb.DuckDBPyConnection", one: str, other: str) -> None:
-    """Run two queries at the same time."""
+    """Run two queries at the same time; they see no temporary tables, which belong to one cursor."""
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         pending = pool.submit(connection.cursor().execute, other)
         try:
@@ -125,7 +125,7 @@ def _firsts_query(rows: str) -> str:
 def _tally_query(rows: str, dialect: str) -> str:
     sample, score, latent = (_RULES[name].sql(name, dialect) for name in ("sample", "score", "latent"))
     return f"""
-        CREATE TEMP TABLE tally AS
+        CREATE TABLE tally AS
         SELECT grouping(strategies) = 1 AS is_block, {", ".join(_IN_SETS)}, number // {BLOCK} AS block,
             count(*) AS n, count(number) AS numbers, bit_or(1::UBIGINT << (number % {BLOCK})) AS bits,
             count(score) AS given_score, count(score_value) AS scores,
@@ -153,26 +153,26 @@ def _name_groups(connection: "duckdb.DuckDBPyConnection", dialect: str) -> None:
     places = f"""coalesce({sql["method"]}, '') AS method, {sql["input"]} AS input,
         coalesce({sql["trial"]}, '') AS trial"""
     connection.execute(f"""
-        CREATE TEMP TABLE sets AS SELECT strategies, {sql["strategies"]} AS labels
+        CREATE TABLE sets AS SELECT strategies, {sql["strategies"]} AS labels
         FROM (SELECT DISTINCT strategies FROM tally WHERE NOT is_block)
     """)
     connection.execute(f"""
-        CREATE TEMP TABLE firsts AS
+        CREATE TABLE firsts AS
         SELECT {sql["input"]} AS input, coalesce({sql["method"]}, '') AS method, min(first) AS first
         FROM raw_firsts GROUP BY ALL
     """)
     connection.execute(f"""
-        CREATE TEMP TABLE groups AS SELECT {places}, strategies, {sql["valid"]} AS valid,
+        CREATE TABLE groups AS SELECT {places}, strategies, {sql["valid"]} AS valid,
             {sql["correct"]} AS correct, {sql["labeler"]} AS labeler, n
         FROM tally WHERE NOT is_block
     """)
     connection.execute(f"""
-        CREATE TEMP TABLE raw_places AS
+        CREATE TABLE raw_places AS
         SELECT method AS raw_method, input AS raw_input, trial AS raw_trial, {places}
         FROM (SELECT DISTINCT method, input, trial FROM tally WHERE is_block)
     """)
     connection.execute(f"""
-        CREATE TEMP TABLE blocks AS SELECT {places}, block, n, bits FROM tally WHERE is_block
+        CREATE TABLE blocks AS SELECT {places}, block, n, bits FROM tally WHERE is_block
     """)
 
 

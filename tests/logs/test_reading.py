@@ -147,7 +147,8 @@ def logs(draw):
     return list(rows), declared
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@pytest.mark.slow
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(logs(), st.randoms(use_true_random=False))
 def test_every_road_gives_the_same_log(tmp_path_factory, case, random):
     rows, declared = case
@@ -190,7 +191,7 @@ def keys_of(log):
     )
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 @given(logs())
 def test_counts_as_a_count_table_give_the_same_table(tmp_path_factory, case):
     """Log -> counts -> a file of counts -> the same table, up to what counts don't hold."""
@@ -451,6 +452,7 @@ def test_labels_that_copy_the_latent_are_seen_in_samples_and_counts(tmp_path):
     assert not one(tmp_path, GOOD, counts=True).repeats_latent()
 
 
+@pytest.mark.slow
 def test_rows_keep_their_order_beyond_one_buffer_of_the_reader(tmp_path):
     """First appearance is by the row's place in the file, whatever threads duckdb reads with."""
     count = 200_000
@@ -504,3 +506,76 @@ def test_written_logs_read_back(tmp_path):
     np.testing.assert_array_equal(again.score, log.score)
     assert again.labels == log.labels
     assert again.labelers == ("rule",)
+
+
+NOVELTY = (
+    '{"id": "p", "model": "m", "partition": [0, 1, 0], "generation_scores": [3, 0.5, 1]}\n'
+    '{"id": "q", "model": "m", "partition": ["b", "a"], "generation_scores": [1, 2]}\n'
+)
+
+
+def test_noveltybench_classes_are_labels_in_sequence_order(tmp_path):
+    log = one(tmp_path, NOVELTY)
+    assert log.provenance["format"] == "noveltybench"
+    assert log.provenance["model"] == "m"
+    assert log.labels == (("0", "1"), ("a", "b"))
+    assert log.n.tolist() == [[3], [2]]
+    assert log.matches[0, 0].tolist() == [[True, False], [False, True], [True, False]]
+    assert log.matches[1, 0, :2].tolist() == [[False, True], [True, False]]
+    np.testing.assert_array_equal(log.score[:, 0], [[3, 0.5, 1], [1, 2, np.nan]])
+    assert not log.declared_given
+    same_tables(one(tmp_path, NOVELTY, counts=True), log.counts())
+    assert one(tmp_path, NOVELTY.replace("generation_", "other_")).score is None
+    named = one(tmp_path, NOVELTY.replace('"id"', '"method": "x", "id"'))
+    assert named.method.tolist() == ["x", "x"]
+    two = one(tmp_path, NOVELTY + NOVELTY.replace('"m"', '"n"'))
+    assert two.method.tolist() == ["m", "m", "n", "n"]
+    assert two.ids.tolist() == ["p", "q", "p", "q"]
+
+
+def test_noveltybench_in_parquet(tmp_path):
+    (tmp_path / "log.jsonl").write_text(NOVELTY.replace('["b", "a"]', "[2, 0]"))
+    duckdb.connect().execute(f"COPY (SELECT * FROM '{tmp_path}/log.jsonl') TO '{tmp_path}/log.parquet'")
+    same_logs(cj.read_log(tmp_path / "log.parquet"), cj.read_log(tmp_path / "log.jsonl"))
+
+
+def test_count_tables(tmp_path):
+    text = "input,strategy,c,n,method,note\np,s2,2,4,b,x\np,s1,0,4,b,x\nq,,0,3,b,\nq,s1,3,3,a,\n"
+    table = one(tmp_path, text, "counts.csv")
+    assert table.method.tolist() == ["b", "b", "a"]
+    assert table.ids.tolist() == ["p", "q", "q"]
+    assert table.n.tolist() == [4, 3, 3]
+    assert table.labels == (("s1", "s2"), ("s1",), ("s1",))
+    assert table.counts.tolist() == [[0, 2], [0, 0], [3, 0]]
+    assert table.counts_correct is None
+    declared = one(tmp_path, text, "counts.csv", declared=["s9", "s2"])
+    assert declared.labels == (("s9", "s2", "s1"), ("s9", "s2", "s1"), ("s9", "s2", "s1"))
+    assert declared.declared.tolist() == [[True, True, False]] * 3
+    assert declared.counts.tolist() == [[0, 2, 0], [0, 0, 0], [0, 0, 3]]
+
+
+def test_counts_of_several_methods_of_one_problem(tmp_path):
+    lines = [{"id": i, "c": i, "n": 5, "method": method} for method in ("b", "a") for i in (1, 0)]
+    table = cj.read_log(jsonl(tmp_path / "c.jsonl", lines))
+    assert table.method.tolist() == ["b", "b", "a", "a"]
+    assert table.counts.tolist() == [[1], [0], [1], [0]]
+    assert table.kept("correct").tolist() == table.counts.tolist()
+
+
+def test_a_fault_of_our_own_is_not_called_bad_input(tmp_path, monkeypatch):
+    from coverjax.logs import tallying
+
+    monkeypatch.setattr(tallying, "_tally_query", lambda *_: "SELECT nothing FROM nowhere")
+    with pytest.raises(duckdb.CatalogException):
+        one(tmp_path, GOOD)
+
+
+def test_a_full_memory_is_told(tmp_path, monkeypatch):
+    from coverjax.logs import tallying
+
+    def full(*_):
+        raise tallying.RefusedError("failed to allocate data")
+
+    monkeypatch.setattr(tallying, "_together", full)
+    with pytest.raises(cj.InputError, match=r"log\.jsonl: can't be read: failed to allocate data"):
+        one(tmp_path, GOOD)

@@ -88,7 +88,7 @@ SCALARS = st.none() | st.booleans() | INTEGERS | FLOATS | TEXTS
 VALUES = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("ab"), inner, max_size=2)
 )
-QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck), "max_examples": 25}
+QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck), "max_examples": 12}
 
 
 def equal(fast, slow) -> bool:
@@ -114,7 +114,7 @@ def compare(path, texts, rule, dialect, values):
 
 @pytest.mark.parametrize("rule", [*RULES, *LISTS], ids=[*RULE_NAMES, "classes", "scores"])
 @settings(**QUIET)
-@given(st.lists(VALUES, min_size=1, max_size=60))
+@given(st.lists(VALUES, min_size=20, max_size=80))
 def test_json_values(tmp_path_factory, rule, values):
     path = tmp_path_factory.mktemp("rules") / "a.jsonl"
     lines = [json.dumps({"v": value}) for value in values]
@@ -125,7 +125,7 @@ def test_json_values(tmp_path_factory, rule, values):
 
 @pytest.mark.parametrize("rule", RULES, ids=RULE_NAMES)
 @settings(**QUIET)
-@given(st.lists(TEXTS, min_size=1, max_size=60))
+@given(st.lists(TEXTS, min_size=20, max_size=80))
 def test_csv_cells(tmp_path_factory, rule, cells):
     path = tmp_path_factory.mktemp("rules") / "a.csv"
     with path.open("w", encoding="utf-8", newline="") as file:

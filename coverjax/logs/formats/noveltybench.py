@@ -67,7 +67,7 @@ def _read(source: Source) -> SampleLog | CountTable:
     try:
         with refusing():
             connection.execute(f"""
-                CREATE TEMP TABLE prompts AS
+                CREATE TABLE prompts AS
                 SELECT r, id, {texts["id"]} AS name, {texts["partition"]} AS classes, generation_scores,
                     {texts["generation_scores"]} AS scores, method, {texts["method"]} AS method_name,
                     model, {texts["model"]} AS model_name

@@ -59,7 +59,7 @@ def _table_query(source: Source, columns: Columns) -> str:
     one = f"'{columns.label}'"
     label, named = (one, one) if columns.strategy is None else (rules[columns.strategy], columns.strategy)
     return f"""
-        CREATE TEMP TABLE counts AS
+        CREATE TABLE counts AS
         SELECT r, {rules[columns.input]} AS input, {label} AS label, {named} AS raw_label, {rules["c"]} AS c,
             {rules["n"]} AS n, {rules["method"]} AS method, "method" AS raw_method
         FROM ({numbered(relation(source.files, columns.fields))})
