@@ -72,8 +72,9 @@ def frame(
             SELECT input, label, {"false" if declared else "true"} AS declared, NULL::BIGINT AS position
             FROM ({labels})
             UNION ALL
-            SELECT inputs.input, strategy, true, position
-            FROM inputs JOIN declared ON declared.input IS NULL OR declared.input = inputs.input
+            SELECT input, strategy, true, position FROM inputs JOIN declared USING (input)
+            UNION ALL
+            SELECT inputs.input, strategy, true, position FROM inputs, declared WHERE declared.input IS NULL
         ) GROUP BY input, label
     """)
     return _fetched_frame(connection, declared)
