@@ -30,6 +30,7 @@ from coverjax.policy.stage import (
     joined,
     knowledge,
     marginal_law,
+    one_label,
     require_fit,
     split,
 )
@@ -152,15 +153,6 @@ def _too_many(bits: int) -> str:
     if bits <= lattice.LARGEST:
         return ""
     return f"the subset lattice holds at most {lattice.LARGEST} strategies that can occur, got {bits}"
-
-
-def one_label(acts: Actions) -> bool:
-    """Return whether no possible draw matches more than one declared strategy."""
-    if acts.matches is None:
-        return True
-    sizes = (acts.matches & acts.declared[:, None]).sum(axis=-1)
-    possible = True if acts.rows is None else np.any(acts.rows > 0, axis=1)
-    return not np.any((sizes > 1) & possible)
 
 
 def _oracle(policy: Any, counted: LawOrModel, budgets: np.ndarray, wanted: Wanted) -> Found:

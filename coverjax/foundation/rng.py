@@ -27,3 +27,11 @@ def stream_numbers(names: Iterable[object]) -> np.ndarray:
 def input_keys(key: jax.Array, names: Iterable[object]) -> jax.Array:
     """Return one key per input, folded from its name, [inputs]."""
     return jax.vmap(jax.random.fold_in, in_axes=(None, 0))(key, stream_numbers(names))
+
+
+def words(key: jax.Array, index: jax.Array) -> jax.Array:
+    """Return 64 random bits as two uint32 words, named by the key and an index; the key is not used up.
+
+    One evaluation of the generator: the bits that the folded key would consist of.
+    """
+    return jax.random.key_data(jax.random.fold_in(key, index))[..., :2]

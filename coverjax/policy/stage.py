@@ -110,6 +110,15 @@ def actions(policy: Any, law_or_model: LawOrModel) -> Actions:
     return Actions(law_or_model.generator, matches, declared, law_or_model.latents)
 
 
+def one_label(acts: Actions) -> bool:
+    """Return whether no possible draw matches more than one declared strategy."""
+    if acts.matches is None:
+        return True
+    sizes = (acts.matches & acts.declared[:, None]).sum(axis=-1)
+    possible = True if acts.rows is None else np.any(acts.rows > 0, axis=1)
+    return not np.any((sizes > 1) & possible)
+
+
 class Frozen(NamedTuple):
     """What of a policy is no array: hashable, so that programs are compiled for it once."""
 

@@ -1,0 +1,1 @@
+"""Simulation: any policy by one scan, independent draws by jumping from discovery to discovery."""
