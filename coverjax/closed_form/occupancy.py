@@ -29,7 +29,7 @@ from jaxtyping import Float, Int
 
 from coverjax.closed_form.tiles import over_tiles, tile_size
 from coverjax.foundation import checks
-from coverjax.foundation.numerics import log1p, log_poisson, sine_deficit
+from coverjax.foundation.numerics import log1p, log_poisson, sin_cos, sine_deficit
 from coverjax.foundation.precision import float64_kernel
 from coverjax.foundation.shapes import bucket, pad_axis
 
@@ -42,8 +42,8 @@ _PER_ROOT, _AT_LEAST = 5.4, 8.0
 _WIDTH = 3.0
 """Half-width of a window in standard deviations sqrt(r / 2): the ends lose e^{4.5}, two digits at most."""
 
-_UNROLLED = 8
-"""Strategies multiplied in one step of the loop."""
+_AT_ONCE = 16
+"""Strategies whose factors are computed in one step of the loop."""
 
 _SMALLEST = 1e-300
 """Probabilities below this count as this much: F is below k times that anyway."""
@@ -149,13 +149,12 @@ def _factors(
 ) -> tuple[jax.Array, jax.Array]:
     """Return (1 - e^{-p z}) / (1 - e^{-p r}) at z = r e^{i theta}, [some, circles, nodes]; 1 where p = 0."""
     active = (p > 0.0)[:, None, None]
-    a = jnp.maximum(p, _SMALLEST)[:, None] * r[None]
-    fall = -jnp.expm1(-a)[..., None]
-    real = jnp.expm1(-a[..., None] * jnp.cos(theta)[None])
-    half = 0.5 * a[..., None] * jnp.sin(theta)[None]
-    sine, cosine = jnp.sin(half), jnp.cos(half)
+    a = (jnp.maximum(p, _SMALLEST)[:, None] * r[None])[..., None]
+    scale = -1.0 / jnp.expm1(-a)
+    real = jnp.expm1(-a * jnp.cos(theta)[None])
+    sine, cosine = sin_cos(a * (0.5 * jnp.sin(theta))[None])
     top = 2.0 * (1.0 + real) * sine
-    return jnp.where(active, (top * sine - real) / fall, 1.0), jnp.where(active, top * cosine / fall, 0.0)
+    return jnp.where(active, (top * sine - real) * scale, 1.0), jnp.where(active, top * cosine * scale, 0.0)
 
 
 def _products(
@@ -164,14 +163,14 @@ def _products(
     theta: Float[jax.Array, "circles nodes"],
 ) -> tuple[jax.Array, jax.Array]:
     """Multiply the factors of all strategies, a few at a time so that no array is [strategies, nodes]."""
-    groups = p.reshape(-1, _UNROLLED)
+    groups = p.reshape(-1, min(_AT_ONCE, len(p)))
 
     def step(index: int, product: tuple) -> tuple:
-        real, imaginary = _factors(groups[index], r, theta)
-        while len(real) > 1:
-            half = len(real) // 2
-            real, imaginary = _times((real[:half], imaginary[:half]), (real[half:], imaginary[half:]))
-        return _times(product, (real[0], imaginary[0]))
+        # Fused into the multiplications, real and imaginary part would each compute all factors.
+        real, imaginary = jax.lax.optimization_barrier(_factors(groups[index], r, theta))
+        for factor in range(groups.shape[1]):
+            product = _times(product, (real[factor], imaginary[factor]))
+        return product
 
     return jax.lax.fori_loop(0, len(groups), step, (jnp.ones_like(theta), jnp.zeros_like(theta)))
 
@@ -186,16 +185,17 @@ def _window_values(
     middle = count + beyond
     size = weight * jnp.exp(-2.0 * r[:, None] * jnp.sin(0.5 * theta) ** 2)
     phase = -(r[:, None] * sine_deficit(theta) + (middle - r)[:, None] * theta)
-    bell = _times(_products(p, r, theta), (size * jnp.cos(phase), size * jnp.sin(phase)))
+    sine, cosine = sin_cos(phase)
+    bell = _times(_products(p, r, theta), (size * cosine, size * sine))
 
     inner = 1 << ((2 * reach + 1).bit_length() // 2)
     outer = -(-(2 * reach + 1) // inner)
     # e^{-i d theta} for d = inner a + b - reach, from two short tables and one product of real matrices.
     coarse = theta[:, None] * (reach - inner * jnp.arange(outer, dtype=p.dtype))[None, :, None]
     fine = theta[:, None] * jnp.arange(inner, dtype=p.dtype)[None, :, None]
-    real, imaginary = _times((bell[0][:, None], bell[1][:, None]), (jnp.cos(coarse), jnp.sin(coarse)))
+    real, imaginary = _times((bell[0][:, None], bell[1][:, None]), sin_cos(coarse)[::-1])
     left = jnp.concatenate([real, imaginary], axis=2)
-    right = jnp.concatenate([jnp.cos(fine), jnp.sin(fine)], axis=2)
+    right = jnp.concatenate(sin_cos(fine)[::-1], axis=2)
     mean = jnp.einsum("can,cbn->cab", left, right).reshape(len(theta), -1)
 
     offset = jnp.arange(inner * outer, dtype=p.dtype)[None] - reach
@@ -236,15 +236,19 @@ def full_coverage(
     points = checks.budgets(budgets)
     p = np.asarray(p, np.float64)
     declared_count = np.asarray(declared_count, np.int64)
-    result = np.where(declared_count[:, None] == 0, np.nan, np.zeros((len(p), len(points))))
-    reachable = (
-        (declared_count > 0) & ((p > 0.0).sum(axis=1) == declared_count) & (declared_count <= points[-1])
-    )
+    # Equal inputs (families are full of them) are computed once.
+    rows, place = np.unique(np.column_stack([declared_count, p]), axis=0, return_inverse=True)
+    return _distinct_inputs(rows[:, 1:], rows[:, 0].astype(np.int64), points)[place.reshape(-1)]
+
+
+def _distinct_inputs(p: np.ndarray, declared: np.ndarray, points: np.ndarray) -> np.ndarray:
+    result = np.where(declared[:, None] == 0, np.nan, np.zeros((len(p), len(points))))
+    reachable = (declared > 0) & ((p > 0.0).sum(axis=1) == declared) & (declared <= points[-1])
     dense = points[-1] - points[0] < 4 * len(points)
-    groups = [reachable] if dense else [reachable & (declared_count == m) for m in np.unique(declared_count)]
+    groups = [reachable] if dense else [reachable & (declared == m) for m in np.unique(declared)]
     for group in groups:
         if group.any():
-            result[group] = _one_plan(p[group], declared_count[group], points)
+            result[group] = _one_plan(p[group], declared[group], points)
     return result
 
 
@@ -253,8 +257,10 @@ def _one_plan(p: np.ndarray, declared: np.ndarray, points: np.ndarray) -> np.nda
     beyond = np.unique(points[:, None] - np.unique(declared)[None])
     beyond = beyond[beyond >= 0]
     plan = windows(beyond)
-    padded = pad_axis(p, -(-p.shape[1] // _UNROLLED) * _UNROLLED, axis=1)
-    per_input = 8.0 * NODES * len(plan.middles) * (4 * _UNROLLED + 8)
+    strategies = p.shape[1]
+    width = -(-strategies // _AT_ONCE) * _AT_ONCE if strategies > _AT_ONCE else bucket(strategies, smallest=4)
+    padded = pad_axis(p, width, axis=1)
+    per_input = 8.0 * NODES * len(plan.middles) * (2 * min(width, _AT_ONCE) + 8)
     tile = tile_size(len(p), per_input)
     values = over_tiles(lambda rows: _full_values(rows, plan.middles, reach=plan.reach), (padded,), tile)[0]
     places = plan.circle * (values.shape[1] // len(plan.middles)) + plan.offset

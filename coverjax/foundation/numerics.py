@@ -177,3 +177,33 @@ def log_poisson(k: jax.Array, mean: jax.Array) -> jax.Array:
     return -(
         k * log1p_deficit((mean - k) / k) + 0.5 * jnp.log(k) + HALF_LOG_TWO_PI + stirling_remainder(k)
     )
+
+
+_HALF_PI_PARTS = (1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21)
+"""pi/2 in parts of 33 bits: multiples of the first two are exact up to 2^20."""
+
+
+def sin_cos(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Return sine and cosine of float64 angles up to 1e6, absolute error about 1e-16.
+
+    One reduction to [-pi/4, pi/4] and two Taylor polynomials, for both at once: XLA's own pair takes six
+    times as long on a CPU, where it does not vectorise. Larger angles lose the digits of the reduction.
+    """
+    quarter = jnp.round(x * (2.0 / math.pi))
+    y = x
+    for part in _HALF_PI_PARTS:
+        y = y - quarter * part
+    z = y * y
+    sine = jnp.zeros_like(y)
+    cosine = jnp.zeros_like(y)
+    for order in range(17, 1, -2):
+        sine = z * (sine + (-1.0) ** (order // 2) / math.factorial(order))
+        cosine = z * (cosine + (-1.0) ** (order // 2) / math.factorial(order - 1))
+    sine, cosine = y + y * sine, 1.0 + cosine
+    turn = quarter - 4.0 * jnp.floor(0.25 * quarter)
+    odd = (turn == 1.0) | (turn == 3.0)
+    swapped_sine, swapped_cosine = jnp.where(odd, cosine, sine), jnp.where(odd, sine, cosine)
+    return (
+        jnp.where(turn >= 2.0, -swapped_sine, swapped_sine),
+        jnp.where((turn == 1.0) | (turn == 2.0), -swapped_cosine, swapped_cosine),
+    )

@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from coverjax.foundation.numerics import hit, log1p_deficit, log_poisson, miss, sine_deficit
+from coverjax.foundation.numerics import hit, log1p_deficit, log_poisson, miss, sin_cos, sine_deficit
 from coverjax.foundation.precision import float64_kernel
 
 hits, misses = float64_kernel(hit), float64_kernel(miss)
@@ -58,6 +58,17 @@ def test_log1p_deficit_and_sine_deficit_near_zero_and_far():
         sines = [float(mpmath.mpf(v) - mpmath.sin(mpmath.mpf(v))) for v in map(float, small * 3)]
     np.testing.assert_allclose(float64_kernel(log1p_deficit)(x), deficit, rtol=6e-16)
     np.testing.assert_allclose(float64_kernel(sine_deficit)(small * 3), sines, rtol=6e-16)
+
+
+def test_sin_cos_to_rounding(rng):
+    x = np.concatenate(
+        [rng.normal(size=500) * 5, rng.random(300) * 1e6, np.arange(-20, 21) * np.pi / 4, [1e-20, 0]]
+    )
+    sine, cosine = float64_kernel(sin_cos)(x)
+    with mpmath.workdps(40):
+        exact = [mpmath.mpf(float(v)) for v in x]
+        np.testing.assert_allclose(sine, [float(mpmath.sin(v)) for v in exact], rtol=0, atol=2e-16)
+        np.testing.assert_allclose(cosine, [float(mpmath.cos(v)) for v in exact], rtol=0, atol=2e-16)
 
 
 @pytest.mark.parametrize("k", [1, 2, 15, 16, 17, 1000, 10**6])
