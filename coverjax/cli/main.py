@@ -14,10 +14,10 @@ from coverjax._version import __version__
 VERBS = {
     "estimate": ("coverjax.cli.estimate", "coverage curves, intervals and figures of a log of samples"),
     "exact": ("coverjax.cli.exact", "exact curves of policies on a known law"),
-    "simulate": ("coverjax.cli.simulate", "simulated curves of policies on a known law, your own policy too"),
-    "corrections": ("coverjax.cli.corrections", "how many reviewed corrections until a concept is competent"),
-    "route": ("coverjax.cli.route", "seal, plan and evaluate: is the chosen team as good as the best one"),
-    "demo": ("coverjax.cli.demo", "make a small labelled log of two methods and run `estimate` on it"),
+    "simulate": ("coverjax.cli.simulate", "simulated curves of policies on a known law"),
+    "corrections": ("coverjax.cli.corrections", "how many corrections until a concept is competent"),
+    "route": ("coverjax.cli.route", "is the team that a router chose as good as the best one"),
+    "demo": ("coverjax.cli.demo", "make a small labelled log and run `estimate` on it"),
 }
 """Verb -> (module that offers `run(arguments)`, one line of help)."""
 

@@ -53,7 +53,7 @@ def test_version(capsys):
     [
         (["estimat"], "'estimat' is not a verb of coverjax; did you mean `estimate`?; see coverjax --help"),
         (["--versoin"], "'--versoin' is not an option of coverjax; did you mean `--version`?"),
-        (["qqqq"], "'qqqq' is not a verb of coverjax; the verbs are estimate, demo"),
+        (["qqqq"], "'qqqq' is not a verb of coverjax; the verbs are estimate, "),
         (["\x1b[31m\n"], r"'\x1b[31m\n' is not a verb"),
     ],
 )
