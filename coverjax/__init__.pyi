@@ -1,6 +1,7 @@
 from . import corrections as corrections
 from . import routing as routing
 from ._version import __version__ as __version__
+from .closed_form.forms import exact as exact
 from .curves import Curves as Curves
 from .estimators.rarefaction import estimate as estimate
 from .estimators.resampling import SampleInterval as SampleInterval
@@ -18,6 +19,8 @@ from .learning.advantages import coverage_advantages as coverage_advantages
 from .learning.labels import EncodedLabels as EncodedLabels
 from .learning.labels import encode_labels as encode_labels
 from .logs.counts import CountTable as CountTable
+from .logs.drawing import draw_log as draw_log
+from .logs.drawing import fitted_law as fitted_law
 from .logs.law_files import read_law as read_law
 from .logs.log import SampleLog as SampleLog
 from .logs.reading import read_log as read_log
@@ -33,6 +36,20 @@ from .metrics import time_to_coverage as time_to_coverage
 from .model import families as families
 from .model.law import OutcomeLaw as OutcomeLaw
 from .model.router_generator import RouterGenerator as RouterGenerator
+from .montecarlo.scan import simulate as simulate
+from .policy.base import Known as Known
+from .policy.base import Policy as Policy
+from .policy.good_ucb import GoodUCB as GoodUCB
+from .policy.greedy import GreedyLatent as GreedyLatent
+from .policy.iid import IID as IID
+from .policy.latent import LatentIID as LatentIID
+from .policy.latent import LatentNoRepeat as LatentNoRepeat
+from .policy.no_repeat import BaseNoRepeat as BaseNoRepeat
+from .policy.optimal import OptimalLatent as OptimalLatent
+from .policy.oracle import EnvelopeOracle as EnvelopeOracle
+from .policy.oracle import OracleNoRepeat as OracleNoRepeat
+from .policy.registry import policies as policies
+from .policy.schedule import LatentSchedule as LatentSchedule
 from .report.barcode import plot_barcode as plot_barcode
 from .report.plots import plot_coverage as plot_coverage
 from .report.plots import plot_novelty as plot_novelty
