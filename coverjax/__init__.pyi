@@ -2,6 +2,7 @@ from . import corrections as corrections
 from . import routing as routing
 from ._version import __version__ as __version__
 from .closed_form.forms import exact as exact
+from .closed_form.times import expected_time_full as expected_time_full
 from .curves import Curves as Curves
 from .estimators.rarefaction import estimate as estimate
 from .estimators.resampling import SampleInterval as SampleInterval

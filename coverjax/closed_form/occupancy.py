@@ -29,7 +29,7 @@ from jaxtyping import Float, Int
 
 from coverjax.closed_form.tiles import over_tiles, tile_size
 from coverjax.foundation import checks
-from coverjax.foundation.numerics import log1p, log_poisson, sin_cos, sine_deficit
+from coverjax.foundation.numerics import log_poisson, sin_cos, sine_deficit
 from coverjax.foundation.precision import float64_kernel
 from coverjax.foundation.shapes import bucket, pad_axis
 
@@ -270,54 +270,3 @@ def _one_plan(p: np.ndarray, declared: np.ndarray, points: np.ndarray) -> np.nda
     found = np.where(draws < 0, 0.0, np.clip(found, 0.0, 1.0))
     # Rounding may turn the last digit of neighbours around.
     return np.maximum.accumulate(found, axis=1)
-
-
-_TIME_STEP = 0.0625
-
-
-@float64_kernel
-def _time_integral(
-    p: Float[jax.Array, "inputs strategies"], nodes: Float[jax.Array, " nodes"]
-) -> tuple[Float[jax.Array, " inputs"]]:
-    slowest = jnp.min(jnp.where(p > 0.0, p, jnp.inf), axis=1)
-
-    def step(total: jax.Array, node: jax.Array) -> tuple[jax.Array, None]:
-        time = jnp.exp(node) / slowest
-        x = p * time[:, None]
-        late = x > 0.7
-        log_met = jnp.where(
-            late,
-            log1p(-jnp.exp(-jnp.where(late, x, 1.0))),
-            jnp.log(-jnp.expm1(-jnp.where(late | (p == 0.0), 1.0, x))),
-        )
-        unmet = -jnp.expm1(jnp.sum(jnp.where(p > 0.0, log_met, 0.0), axis=1))
-        return total + time * unmet, None
-
-    total, _ = jax.lax.scan(step, jnp.zeros_like(slowest), nodes)
-    return (_TIME_STEP * total,)
-
-
-def expected_time_full(
-    p: Float[np.ndarray, "inputs strategies"], declared_count: Int[np.ndarray, " inputs"] | None = None
-) -> Float[np.ndarray, " inputs"]:
-    """Return the expected number of independent single-label draws until all strategies are covered.
-
-    E[T] = integral over t > 0 of 1 - prod_s (1 - e^{-p_s t}): the draws as a Poisson process. By the
-    trapezoid rule in log t, where the integrand is analytic in a strip. Relative error below 1e-12 up to
-    5,000 strategies, about 1e-15 for a few.
-
-    Args:
-        p: probability of each declared strategy; what a row lacks to 1 is off-strategy mass.
-        declared_count: M of each input; the number of columns when None. Infinite where a strategy has
-            p = 0; 0 where M = 0.
-    """
-    p = np.asarray(p, np.float64)
-    declared = np.full(len(p), p.shape[1]) if declared_count is None else np.asarray(declared_count)
-    active = (p > 0.0).sum(axis=1)
-    last = math.log(45.0 + math.log(p.shape[1]))
-    nodes = np.arange(-40.0, last, _TIME_STEP)
-    tile = tile_size(len(p), 8.0 * 8 * p.shape[1])
-    times = over_tiles(
-        lambda rows: _time_integral(rows, nodes), (np.where(active[:, None] > 0, p, 1.0),), tile
-    )[0]
-    return np.where(active < declared, np.inf, np.where(declared == 0, 0.0, times))

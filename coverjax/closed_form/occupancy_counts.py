@@ -146,6 +146,13 @@ def count_law(
             f"count_law: the exact count law is offered up to {LARGEST} strategies; got {strategies}: leave "
             "count_law out (coverage, novelty and full coverage have no such limit) or use simulate"
         )
+    # Equal inputs are computed once.
+    p, place = np.unique(p, axis=0, return_inverse=True)
+    return _distinct_inputs(p, points)[place.reshape(-1)]
+
+
+def _distinct_inputs(p: Float[np.ndarray, "inputs strategies"], points: np.ndarray) -> np.ndarray:
+    strategies = p.shape[1]
     rows = pad_axis(p, -(-strategies // 8) * 8, axis=1)
     result = np.zeros((len(p), len(points), strategies + 1))
     circles = _circles(points)

@@ -81,7 +81,7 @@ def set_curves(law: OutcomeLaw, budgets: "int | np.ndarray", count_law: bool = F
     return SetCurves(full, novelty, pad_axis(wide, law.strategies + 1, axis=2, fill=0.0))
 
 
-def set_expected_time_full(law: OutcomeLaw) -> Float[np.ndarray, " inputs"]:
+def set_time_full(law: OutcomeLaw) -> Float[np.ndarray, " inputs"]:
     """Return the expected number of independent draws until all declared strategies are covered.
 
     E[T] = sum over nonempty A of (-1)^{|A|+1} / P(match set meets A). Infinite where a declared strategy

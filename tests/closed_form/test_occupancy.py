@@ -120,41 +120,6 @@ def test_golden_values(shared_data, name):
     if "count_pmf_at_k5" in golden:
         law = occupancy_counts.count_law(probs[None], 5)[0, 4]
         np.testing.assert_allclose(law, golden["count_pmf_at_k5"], rtol=1e-12)
-    if "expected_time_full" in golden:
-        time = occupancy.expected_time_full(probs[None])
-        assert time[0] == pytest.approx(golden["expected_time_full"], rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("probs", "want"),
-    [
-        ([1 / 2, 1 / 3, 1 / 6], 73 / 10),
-        ([0.4, 0.3, 0.2, 0.1], 445 / 36),
-        ([1.0], 1.0),
-        ([0.25], 4.0),
-        ([0.5, 0.25], 14 / 3),
-        ([0.5, 0.3, 1e-9], 1e9),
-        ([1e-300, 1.0], 1e300),
-        ([0.5, 0.5, 0.0], np.inf),
-    ],
-)
-def test_expected_time_of_unequal_strategies(probs, want):
-    assert occupancy.expected_time_full(np.array([probs]))[0] == pytest.approx(want, rel=1e-12)
-
-
-@pytest.mark.parametrize("strategies", [2, 3, 6, 10, 50, 52, 365, 5000])
-def test_expected_time_is_the_coupon_collectors(strategies):
-    time = occupancy.expected_time_full(np.full((1, strategies), 1 / strategies))[0]
-    assert time == pytest.approx(strategies * np.sum(1 / np.arange(1.0, strategies + 1)), rel=1e-12)
-    printed = {2: 3, 3: 5.5, 6: 14.7, 10: 29.2896825397, 50: 224.9602669, 52: 235.9782854, 365: 2364.6460234}
-    if strategies in printed:
-        assert time == pytest.approx(printed[strategies], abs=6e-8)
-
-
-def test_expected_time_counts_declared_strategies_only():
-    probs = np.array([[0.5, 0.5, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
-    times = occupancy.expected_time_full(probs, np.array([2, 3, 0, 1]))
-    np.testing.assert_allclose(times, [3.0, np.inf, 0.0, np.inf])
 
 
 def test_birthdays():
@@ -279,11 +244,9 @@ def test_new_probabilities_do_not_recompile(rng):
         probs = rng.dirichlet(np.full(20, 0.7), size=6)
         full(probs, 200)
         occupancy_counts.count_law(probs, 40)
-        occupancy.expected_time_full(probs)
 
     kernels = (
         occupancy._full_values,
-        occupancy._time_integral,
         occupancy_counts._coefficients,
         occupancy_counts._log_bounds,
         occupancy_counts._poisson_logs,

@@ -45,7 +45,7 @@ def test_equals_enumeration_on_random_laws(rng):
         np.testing.assert_allclose(got.count_law[0, :, : len(names) + 1], counts, atol=5e-15)
         assert (got.count_law[0, :, len(names) + 1 :] == 0).all()
         time = brute.expected_time_full(atoms, names)
-        got_time = sets.set_expected_time_full(law)[0]
+        got_time = sets.set_time_full(law)[0]
         assert got_time == pytest.approx(np.inf if time is None else float(time), rel=1e-12)
 
 
@@ -60,7 +60,7 @@ def test_golden_sets(shared_data):
         for k, want in golden[name].items():
             assert getattr(got, name)[0, int(k) - 1] == pytest.approx(want, rel=1e-12)
     np.testing.assert_allclose(got.count_law[0, 2], golden["count_pmf_at_k3"], rtol=1e-12)
-    time = sets.set_expected_time_full(law)[0]
+    time = sets.set_time_full(law)[0]
     assert time == pytest.approx(golden["expected_time_full"], rel=1e-12)
 
 
@@ -70,7 +70,7 @@ def test_packs_of_distinct_coupons(size, strategies, want):
     matches = np.array([[s in pack for s in range(strategies)] for pack in packs])
     law = cj.OutcomeLaw.from_match_sets(np.full((1, len(packs)), 1 / len(packs)), matches)
     coupon = strategies * np.sum(1 / np.arange(1.0, strategies + 1))
-    time = sets.set_expected_time_full(law)[0]
+    time = sets.set_time_full(law)[0]
     assert time == pytest.approx(coupon if want is None else float(want), rel=1e-12)
 
 
