@@ -27,8 +27,8 @@ failed = 0.0                     # what a failed run scores, or "given"
 endpoint = "verified"            # optional: the one that decides; others are shown beside it
 
 [coverage]
-kind = "complete"                # or "route_union", or "sampled" with size or probability, cohort, seed,
-always
+kind = "complete"                # or "route_union" (what the routers chose), or "sampled"
+# sampled: size = 3 or probability = 0.2, cohort = 50, seed = 0, always = true (routed rows in any case)
 
 [inference]
 unit = "task"                    # or "family": clusters

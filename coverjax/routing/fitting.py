@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -9,7 +10,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+Data = tuple[Array, Array, Array]
+"""Task cards, worker cards and targets."""
 
 TEMPERATURE = 0.1
 """Scores this far apart count as e-fold preferred in the ranking part of the loss."""
@@ -95,51 +99,63 @@ def predicted_scores(
     return jax.vmap(network, in_axes=(0, 0, None))(tasks, cards, members)
 
 
-@functools.partial(jax.jit, static_argnames=("static", "budget"))
+@functools.partial(jax.jit, static_argnames=("static", "unravel"))
 def _fit_all(
-    params: Any,
+    start: Float[Array, "parameters"],
     static: Any,
-    train: tuple[Array, Array, Array],
-    validation: tuple[Array, Array, Array],
+    unravel: Callable[[Array], Any],
+    train: Data,
+    validation: Data,
     members: Float[Array, "items workers"],
     rates: Float[Array, "settings"],
     decays: Float[Array, "settings"],
-    key: PRNGKeyArray,
-    budget: TrainingBudget,
-) -> tuple[Float[Array, "settings"], Any]:
-    """Train one network by every setting, in the same batches; return the best loss and parameters of
-    each."""
+    rows: Int[Array, "checkpoints steps batch"],
+    columns: Int[Array, "checkpoints steps drawn"],
+) -> tuple[Float[Array, "settings"], Float[Array, "settings parameters"]]:
+    """Train one network by every setting, in the same batches; return the best loss and parameters of each.
 
-    def loss_of(params: Any, data: tuple[Array, Array, Array], items: Array) -> Array:
+    Parameters are one vector: the optimiser is then a few operations instead of as many for every layer.
+    """
+
+    def loss_of(params: Array, data: Data, items: Array) -> Array:
         tasks, cards, targets = data
-        return scoring_loss(predicted_scores(eqx.combine(params, static), tasks, cards, items), targets)
+        network = eqx.combine(unravel(params), static)
+        return scoring_loss(predicted_scores(network, tasks, cards, items), targets)
 
-    def fit_one(rate: Array, decay: Array) -> tuple[Array, Any]:
+    def fit_one(rate: Array, decay: Array) -> tuple[Array, Array]:
         optimiser = optax.adamw(rate, weight_decay=decay)
 
-        def step(carry: Any, key: PRNGKeyArray) -> tuple[Any, None]:
+        def step(carry: Any, batch: tuple[Array, Array]) -> tuple[Any, None]:
             params, state = carry
-            first, second = jax.random.split(key)
-            rows = jax.random.randint(first, (budget.batch,), 0, train[0].shape[0])
-            columns = jax.random.permutation(second, members.shape[0])[: budget.items]
+            rows, columns = batch
             data = (train[0][rows], train[1][rows], train[2][rows][:, columns])
             gradient = jax.grad(loss_of)(params, data, members[columns])
             update, state = optimiser.update(gradient, state, params)
             return (optax.apply_updates(params, update), state), None
 
-        def look(carry: Any, key: PRNGKeyArray) -> tuple[Any, None]:
+        def look(carry: Any, batches: tuple[Array, Array]) -> tuple[Any, None]:
             params, state, least, best = carry
-            (params, state), _ = jax.lax.scan(step, (params, state), jax.random.split(key, budget.steps))
+            (params, state), _ = jax.lax.scan(step, (params, state), batches)
             loss = loss_of(params, validation, members)
-            better = loss < least
-            best = jax.tree.map(lambda new, old: jnp.where(better, new, old), params, best)
-            return (params, state, jnp.minimum(loss, least), best), None
+            return (params, state, jnp.minimum(loss, least), jnp.where(loss < least, params, best)), None
 
-        start = (params, optimiser.init(params), jnp.full((), jnp.inf, jnp.float32), params)
-        (_, _, least, best), _ = jax.lax.scan(look, start, jax.random.split(key, budget.checkpoints))
+        carry = (start, optimiser.init(start), jnp.full((), jnp.inf, jnp.float32), start)
+        (_, _, least, best), _ = jax.lax.scan(look, carry, (rows, columns))
         return least, best
 
     return jax.vmap(fit_one)(rates, decays)
+
+
+@functools.lru_cache(maxsize=64)
+def _unraveller(structure: Any, shapes: tuple[tuple[int, ...], ...]) -> Callable[[Array], Any]:
+    """Return the inverse of laying all arrays end to end: the same function for the same shapes."""
+    ends = np.cumsum([int(np.prod(shape)) for shape in shapes]).tolist()
+
+    def unravel(vector: Array) -> Any:
+        parts = [vector[end - int(np.prod(s)) : end].reshape(s) for end, s in zip(ends, shapes, strict=True)]
+        return jax.tree.unflatten(structure, parts)
+
+    return unravel
 
 
 def fit_network(
@@ -160,22 +176,30 @@ def fit_network(
         key: of batches.
     """
     params, static = eqx.partition(network, eqx.is_array)
+    leaves, structure = jax.tree.flatten(params)
+    unravel = _unraveller(structure, tuple(leaf.shape for leaf in leaves))
+    start = np.concatenate([np.asarray(leaf, np.float32).ravel() for leaf in leaves])
     rates, decays = (np.array(column, np.float32) for column in zip(*budget.settings, strict=True))
+    rows, columns = _batches(budget, len(train.tasks), len(members), key)
+    items = np.asarray(members, np.float32)
     losses, best = _fit_all(
-        params,
-        static,
-        _arrays(train),
-        _arrays(validation),
-        np.asarray(members, np.float32),
-        rates,
-        decays,
-        key,
-        budget,
+        start, static, unravel, _arrays(train), _arrays(validation), items, rates, decays, rows, columns
     )
     found = np.asarray(losses)
     place = int(np.nanargmin(found))
-    chosen = eqx.combine(jax.tree.map(lambda leaf: leaf[place], best), static)
+    chosen = eqx.combine(unravel(best[place]), static)
     return Fit(chosen, budget.settings[place], float(found[place]), found)
+
+
+def _batches(
+    budget: TrainingBudget, tasks: int, items: int, key: PRNGKeyArray
+) -> tuple[Int[np.ndarray, "checkpoints steps batch"], Int[np.ndarray, "checkpoints steps drawn"]]:
+    """Draw the tasks and the items of every step."""
+    rng = np.random.Generator(np.random.Philox(np.asarray(jax.random.key_data(key)).astype(np.uint64)))
+    steps = (budget.checkpoints, budget.steps)
+    rows = rng.integers(tasks, size=(*steps, budget.batch), dtype=np.int32)
+    order = rng.random((*steps, items), dtype=np.float32).argsort(axis=-1)
+    return rows, order[..., : budget.items].astype(np.int32)
 
 
 def _arrays(examples: Examples) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

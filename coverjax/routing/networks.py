@@ -5,10 +5,12 @@ score for each team, in a way that does not change when workers are renamed.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 KINDS = ("set", "leave_one_out", "pair", "capability")
@@ -16,6 +18,12 @@ KINDS = ("set", "leave_one_out", "pair", "capability")
 
 def _mlp(inputs: int, outputs: int, width: int, key: PRNGKeyArray) -> eqx.nn.MLP:
     return eqx.nn.MLP(inputs, outputs, width, depth=1, activation=jax.nn.relu, key=key, dtype=jnp.float32)
+
+
+def triangle(workers: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return both workers of every pair a < b."""
+    first, second = np.triu_indices(workers, 1)
+    return first, second
 
 
 class Encoder(eqx.Module):
@@ -95,17 +103,23 @@ class PairScorer(eqx.Module):
         self.encoder = Encoder(pieces, width, first)
         self.judge = _mlp(2 * width, 1, width, second)
 
+    def _worth(
+        self, task: Float[Array, "pieces"], cards: Float[Array, "workers pieces"]
+    ) -> Float[Array, "pairs"]:
+        """Score the pairs a < b, in the order of `triangle`."""
+        own = self.encoder(task, cards)
+        first, second = (own[place] for place in triangle(own.shape[0]))
+        both = jnp.concatenate([first + second, first * second], axis=-1)
+        return jax.vmap(self.judge)(both)[:, 0]
+
     def pairs(
         self, task: Float[Array, "pieces"], cards: Float[Array, "workers pieces"]
     ) -> Float[Array, "workers workers"]:
-        """Score pairs; the diagonal is 0."""
-        own = self.encoder(task, cards)
-        first, second = own[:, None, :], own[None, :, :]
-        shape = (own.shape[0], own.shape[0], own.shape[1])
-        first, second = jnp.broadcast_to(first, shape), jnp.broadcast_to(second, shape)
-        both = jnp.concatenate([first + second, first * second], axis=-1)
-        found = jax.vmap(jax.vmap(self.judge))(both)[..., 0]
-        return jnp.where(jnp.eye(own.shape[0], dtype=bool), jnp.zeros_like(found), found)
+        """Score pairs, symmetric; the diagonal is 0."""
+        worth = self._worth(task, cards)
+        first, second = triangle(cards.shape[0])
+        upper = jnp.zeros((cards.shape[0], cards.shape[0]), worth.dtype).at[first, second].set(worth)
+        return upper + upper.T
 
     def __call__(
         self,
@@ -114,7 +128,8 @@ class PairScorer(eqx.Module):
         members: Float[Array, "teams workers"],
     ) -> Float[Array, "teams"]:
         """Score teams."""
-        return 0.5 * jnp.sum((members @ self.pairs(task, cards)) * members, axis=-1)
+        first, second = triangle(cards.shape[0])
+        return (members[:, first] * members[:, second]) @ self._worth(task, cards)
 
 
 class CapabilityMatcher(eqx.Module):
@@ -149,25 +164,56 @@ _CLASSES: dict[str, Callable[[int, int, PRNGKeyArray], eqx.Module]] = {
 
 def parameter_count(network: eqx.Module) -> int:
     """Return the number of numbers that training may change."""
-    return sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(network, eqx.is_array)))
+    return parameters_of(jax.tree.leaves(network))
+
+
+def _count(kind: str, pieces: int, width: int) -> int:
+    """The number of parameters of a kind at a width, without making one."""
+
+    def mlp(inputs: int, outputs: int) -> int:
+        return (inputs + 1) * width + (width + 1) * outputs
+
+    judge = {
+        "set": mlp(width + pieces, 1),
+        "leave_one_out": mlp(2 * width + pieces, 1) + 1,
+        "pair": mlp(2 * width, 1),
+        "capability": (pieces + 1) * width,
+    }
+    return mlp(3 * pieces, width) + judge[kind]
 
 
 def width_for(kind: str, pieces: int, parameters: int) -> int:
     """Return the width at which a network has nearly `parameters` parameters."""
-
-    def count(width: int) -> int:
-        shapes = eqx.filter_eval_shape(_CLASSES[kind], pieces, width, jax.random.key(0))
-        return sum(leaf.size for leaf in jax.tree.leaves(shapes) if hasattr(leaf, "size"))
-
-    low, high = 1, 2
-    while count(high) < parameters:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if count(middle) < parameters else (low, middle)
-    return min((low, high), key=lambda width: abs(count(width) - parameters))
+    width = 1
+    while _count(kind, pieces, width) < parameters:
+        width += 1
+    return min((max(1, width - 1), width), key=lambda width: abs(_count(kind, pieces, width) - parameters))
 
 
 def new_network(kind: str, pieces: int, parameters: int, key: PRNGKeyArray) -> eqx.Module:
-    """Return a network of a kind with random weights and nearly `parameters` parameters."""
-    return _CLASSES[kind](pieces, width_for(kind, pieces, parameters), key)
+    """Return a network of a kind with nearly `parameters` parameters and random weights.
+
+    Weights are uniform within 1/sqrt(inputs) of 0, biases 0, a level 1. They are cut from one draw: layer
+    by layer each would compile a draw of its own, which takes longer than training.
+    """
+    width = width_for(kind, pieces, parameters)
+    shapes = eqx.filter_eval_shape(_CLASSES[kind], pieces, width, key)
+    leaves, structure = jax.tree.flatten(shapes)
+    draws = np.asarray(jax.random.uniform(key, (parameters_of(leaves),), jnp.float32, -1.0, 1.0))
+    made, start = [], 0
+    for leaf in leaves:
+        if not isinstance(leaf, jax.ShapeDtypeStruct):
+            made.append(leaf)
+            continue
+        part = draws[start : start + leaf.size].reshape(leaf.shape)
+        start += leaf.size
+        if leaf.ndim == 2:
+            made.append(jnp.asarray(part / np.float32(np.sqrt(leaf.shape[1]))))
+        else:
+            made.append(jnp.full(leaf.shape, 0.0 if leaf.ndim else 1.0, jnp.float32))
+    return jax.tree.unflatten(structure, made)
+
+
+def parameters_of(leaves: list[Any]) -> int:
+    """Return the number of numbers in arrays, or in the shapes of arrays."""
+    return sum(leaf.size for leaf in leaves if isinstance(leaf, jax.ShapeDtypeStruct | jax.Array))

@@ -132,7 +132,7 @@ def _read_long(connection: "duckdb.DuckDBPyConnection", files: Sequence[LogFile]
     need_columns(files, fields)
     check_values(connection, files, fields)
     texts = {name: name for name in ("task", *_KEYS, "status")}
-    texts["team"] = '"model"' if single else "array_to_string(\"team\", '|')"
+    texts["team"] = '"model"' if single else "array_to_string(list_sort(\"team\"), '|')"
     codes, names = _coded(connection, texts)
     numbers = connection.execute(f"SELECT {ROW}, score, cost FROM vals ORDER BY {ROW}").fetchnumpy()
     status_of = np.array([STATUSES.index(name) for name in names.pop("status")] + [0])

@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,7 +19,7 @@ from coverjax.routing.evidence import (
     privileged_pair_labels,
 )
 from coverjax.routing.fitting import Examples, TrainingBudget, fit_network, predicted_scores
-from coverjax.routing.networks import KINDS, new_network, parameter_count
+from coverjax.routing.networks import KINDS, new_network, parameter_count, triangle
 from coverjax.routing.partitions import balanced_partition, team_pair_scores
 from coverjax.routing.teams import TeamFamily
 
@@ -68,9 +67,7 @@ class LearnedRouter:
     def pair_scores(self, view: Mapping[str, np.ndarray]) -> Float[np.ndarray, "tasks workers workers"]:
         """Score every pair, of a pair scorer; exactly symmetric, float64."""
         params, static = eqx.partition(self.network, eqx.is_array)
-        found = np.asarray(_pairs(params, static, view["task_cards"], view["worker_cards"]), np.float64)
-        # Two orders of the same sum may round apart.
-        return 0.5 * (found + found.swapaxes(1, 2))
+        return np.asarray(_pairs(params, static, view["task_cards"], view["worker_cards"]), np.float64)
 
     def __call__(self, view: Mapping[str, np.ndarray]) -> Int[np.ndarray, " tasks"]:
         """Choose a team for each task from public fields."""
@@ -170,14 +167,14 @@ def fit_router(
     family = benchmark.family
     members, targets = family.membership, benchmark.scores
     if kind == "pair":
-        pairs = list(itertools.combinations(range(len(family.workers)), 2))
-        members = np.zeros((len(pairs), len(family.workers)), bool)
-        members[np.repeat(np.arange(len(pairs)), 2), np.array(pairs).ravel()] = True
+        first_worker, second_worker = triangle(len(family.workers))
+        members = np.eye(len(family.workers), dtype=bool)
+        members = members[first_worker] | members[second_worker]
         if labels == "privileged":
             table = privileged_pair_labels(benchmark)
         else:
             table = outcome_pair_labels(benchmark.scores, family)
-        targets = table[:, *np.array(pairs).T]
+        targets = table[:, first_worker, second_worker]
     parts = [
         Examples(benchmark.task_cards[rows], benchmark.worker_cards[rows], targets[rows])
         for rows in (split.train, split.validation)

@@ -85,7 +85,7 @@ def read_routes(path: "str | os.PathLike[str]", family: TeamFamily) -> RouteFile
     for row, (task, chosen) in enumerate(pairs, start=1):
         number = family.index(chosen)
         if number is None:
-            given = chosen if isinstance(chosen, str) else JOIN.join(chosen)
+            given = chosen if isinstance(chosen, str) else JOIN.join(sorted(chosen))
             message = f"must be a team of the family; got {given!r}"
             raise file_error(*place_of([file], fields, row), fields[1].name, message)
         if task in numbers:

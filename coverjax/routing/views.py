@@ -36,10 +36,12 @@ class PublicView(Mapping[str, np.ndarray]):
         if name not in self._fields:
             raise InputError(
                 f"{name}: a router may look at the public fields {listed(self._fields)} only; this one is "
-                "private or "
-                "unknown"
+                "private or unknown"
             )
         return self._fields[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._fields
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._fields)
