@@ -16,6 +16,7 @@ from .inference.intervals import mean_interval as mean_interval
 from .inference.of_curves import curve_interval as curve_interval
 from .inference.of_curves import interval as interval
 from .inference.units import Interval as Interval
+from .learning import objectives as objectives
 from .learning.advantages import coverage_advantages as coverage_advantages
 from .learning.labels import EncodedLabels as EncodedLabels
 from .learning.labels import encode_labels as encode_labels

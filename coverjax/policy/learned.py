@@ -1,5 +1,6 @@
 """A policy whose choice is a network's: what it sees and knows is its maker's decision."""
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from jaxtyping import Bool, Float, Int
 from coverjax.foundation.checks import InputError, one_of, shown
 from coverjax.policy.base import Known, Policy
 from coverjax.policy.networks import DTYPE, MLP, SetNetwork, Sight, TabularLogits
+from coverjax.policy.saving import read_network, write_network
 
 SEES = ("blind", "latents", "outcomes")
 KNOWS = ("nothing", "router", "true_W")
@@ -22,12 +24,12 @@ NETWORKS = ("set", "mlp", "table")
 class LearnedLatent(Policy):
     """Draw latents from softmax(network(what it sees and knows)).
 
-    `coverjax.train_policy` fits the network. Where the choice depends on the draw and the seen set only it has
-    exact curves (`markov`), otherwise it is simulated.
+    `coverjax.train_policy` fits the network. Where the choice depends on the draw and the seen set only, it
+    has exact curves (`markov`); otherwise it is simulated.
 
     Attributes:
-        params: a network of `coverjax.policy.networks`, or your own: an `equinox.Module` that maps a `Sight` to
-            one logit per latent. Its arrays are the parameters.
+        params: a network of `coverjax.policy.networks`, or your own: an `equinox.Module` that maps a `Sight`
+            to one logit per latent. Its arrays are the parameters.
         sees: "blind", only the draw's number; "latents", also how often it took each latent; "outcomes", also
             what its draws matched.
         knows: "nothing", "router", or "true_W" (router and table W).
@@ -48,14 +50,30 @@ class LearnedLatent(Policy):
 
     def __init__(
         self,
-        params: Callable[[Sight], jax.Array],
+        params: "Callable[[Sight], jax.Array] | str | os.PathLike[str]",
         sees: str = "outcomes",
         knows: str = "true_W",
         memory: str = "set",
         features: Any = None,
     ) -> None:
-        """Keep a network and what it is given."""
-        self.params = params
+        """Keep a network and what it is given, or read both from a file written by `save`.
+
+        Args:
+            params: a network, or the path of a file, which then says what it sees and knows.
+            sees, knows, memory, features: as the attributes.
+        """
+        given = 0 if features is None else np.shape(features)[-1]
+        if isinstance(params, str | os.PathLike):
+            file = params
+            network, told = read_network(file)
+            params = network
+            sees, knows, memory = told["sees"], told["knows"], told["memory"]
+            if told["features"] != given:
+                raise InputError(
+                    f"features: the policy in {file} takes {told['features']} numbers about each input; "
+                    f"got {given}; give features=[inputs, {told['features']}]"
+                )
+        self.params = params  # type: ignore[assignment]  # a path was replaced by what it holds
         self.sees = one_of("sees", sees, SEES)
         self.knows = one_of("knows", knows, KNOWS)
         self.memory = one_of("memory", memory, MEMORIES)
@@ -63,7 +81,8 @@ class LearnedLatent(Policy):
         self.features = None if features is None else np.asarray(features, np.float32)
         if self.features is not None and self.features.ndim != 2:
             raise InputError(
-                f"features: must be [inputs, features], a row for every input; got shape {self.features.shape}"
+                "features: must be [inputs, features], a row for every input; got shape "
+                f"{self.features.shape}"
             )
 
     @classmethod
@@ -104,8 +123,20 @@ class LearnedLatent(Policy):
         if network == "table":
             return cls(TabularLogits(jnp.zeros((model.inputs, 1, model.latents), DTYPE)), sees, knows)
         sight = cls(_no_network, sees, knows, memory, features)._example(model)
-        kind = SetNetwork if network == "set" else MLP
-        return cls(kind(key, sight, budget, int(width)), sees, knows, memory, features)
+        draw = SetNetwork.random if network == "set" else MLP.random
+        return cls(draw(key, sight, budget, int(width)), sees, knows, memory, features)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the policy to a .npz file, whole or not at all; `LearnedLatent(path)` reads it.
+
+        Features are not written: they belong to the inputs, and are given anew.
+
+        Raises:
+            InputError: the network is your own, or the place can't be written to.
+        """
+        facts: dict[str, Any] = {"sees": self.sees, "knows": self.knows, "memory": self.memory}
+        facts["features"] = 0 if self.features is None else self.features.shape[1]
+        write_network(path, self.params, facts)
 
     def prepare(self, law_or_model: Any, budget: int) -> Int[np.ndarray, " inputs"]:
         """Return each input's place among those that the policy was made for.
@@ -119,9 +150,9 @@ class LearnedLatent(Policy):
         for name, rows in held.items():
             if rows != law_or_model.inputs and not (name == "params" and rows == 1):
                 raise InputError(
-                    f"{name}: the policy was made for {rows} inputs, one row each, and must meet the same ones in the "
-                    f"same order; got {law_or_model.inputs} inputs; train on these, or use a network that "
-                    "carries over (network='set')"
+                    f"{name}: the policy was made for {rows} inputs, a row for each, and must meet the same "
+                    f"ones in the same order; got {law_or_model.inputs} inputs; train on these, or use a "
+                    "network that carries over (network='set')"
                 )
         return np.arange(law_or_model.inputs, dtype=np.int32)
 

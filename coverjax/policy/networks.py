@@ -1,8 +1,8 @@
-"""Networks that give a learned policy its logits: a table, a plain network, one that generalises over models.
+"""Networks that give a learned policy its logits: a table, a plain network, one for new models.
 
-A network is an `equinox.Module` that maps what a policy may look at (`Sight`) to one logit per latent, for ONE
-input at ONE moment. Any module with that call works in `LearnedLatent`. Everything is computed in float32,
-whatever the precision around it.
+A network is an `equinox.Module` that maps what a policy may look at (`Sight`) to one logit per latent, for
+ONE input at ONE moment. Any module with that call works in `LearnedLatent`. Everything is computed in
+float32, whatever the precision around it.
 """
 
 from typing import NamedTuple
@@ -15,8 +15,8 @@ from jaxtyping import Bool, Float, Int
 DTYPE = jnp.float32
 
 SHARPNESS = 10.0
-"""Factor on the last layer of the networks: the best choices are nearly certain ones, and logits of that size are
-out of reach of small steps from a unit scale."""
+"""Factor on the last layer of the networks: the best choices are nearly certain ones, and logits of that size
+are out of reach of small steps from a unit scale."""
 
 
 class Sight(NamedTuple):
@@ -48,16 +48,16 @@ class Sight(NamedTuple):
 
 
 class Dense(eqx.Module):
-    """x @ weights + bias over the last axis, weights drawn with variance 1 / inputs."""
+    """x @ weights + bias over the last axis."""
 
     weights: Float[jax.Array, "inputs outputs"]
     bias: Float[jax.Array, " outputs"]
 
-    def __init__(self, key: jax.Array, inputs: int, outputs: int) -> None:
-        """Draw the weights."""
+    @classmethod
+    def random(cls, key: jax.Array, inputs: int, outputs: int) -> "Dense":
+        """Draw weights of variance 1 / inputs; the bias is 0."""
         scale = 1.0 / max(inputs, 1) ** 0.5
-        self.weights = scale * jax.random.normal(key, (inputs, outputs), DTYPE)
-        self.bias = jnp.zeros(outputs, DTYPE)
+        return cls(scale * jax.random.normal(key, (inputs, outputs), DTYPE), jnp.zeros(outputs, DTYPE))
 
     def __call__(self, x: Float[jax.Array, "... inputs"]) -> Float[jax.Array, "... outputs"]:
         """Apply the layer."""
@@ -68,8 +68,8 @@ class TabularLogits(eqx.Module):
     """One row of logits per input and draw, looked up: nothing generalises, everything can be represented.
 
     Attributes:
-        logits: [inputs, draws, latents]; one row of inputs serves all inputs, the last draw all later ones. With
-            one draw it is a router, with more a schedule.
+        logits: [inputs, draws, latents]; one row of inputs serves all inputs, the last draw all later ones.
+            With one draw it is a router, with more a schedule.
     """
 
     logits: Float[jax.Array, "inputs draws latents"]
@@ -100,12 +100,11 @@ class MLP(eqx.Module):
     layers: tuple[Dense, ...]
     horizon: int = eqx.field(static=True)
 
-    def __init__(self, key: jax.Array, sight: Sight, horizon: int, width: int = 64) -> None:
-        """Draw the weights of two hidden layers for inputs of the kind of `sight`."""
-        self.horizon = horizon
+    @classmethod
+    def random(cls, key: jax.Array, sight: Sight, horizon: int, width: int) -> "MLP":
+        """Draw two hidden layers for inputs of the kind of `sight`."""
         sizes = (_beside(sight, horizon).shape[0], width, width, sight.latents)
-        keys = jax.random.split(key, 3)
-        self.layers = tuple(map(Dense, keys, sizes[:-1], sizes[1:]))
+        return cls(tuple(map(Dense.random, jax.random.split(key, 3), sizes[:-1], sizes[1:])), horizon)
 
     def __call__(self, sight: Sight) -> Float[jax.Array, " latents"]:
         """Return one logit per latent."""
@@ -120,9 +119,9 @@ class SetNetwork(eqx.Module):
 
     So it carries over to models that it was not trained on, also of other sizes. Every pair (z, s) becomes a
     vector, from its own numbers (W[z, s], hits) and from those of the other latents on s; each latent adds up
-    the vectors of the strategies that are still to be found, apart from those of the strategies already found;
-    a head compares it with the other latents' sums, given the time left. What is worth adding up is
-    learned: the network is given W and the seen set, not an expected gain.
+    the vectors of the strategies that are still to be found (and, where it counts hits, apart from these the
+    vectors of those already found); a head compares it with the other latents' sums, given the time left.
+    What is worth adding up is learned: the network is given W and the seen set, not an expected gain.
 
     Attributes:
         pair, context, mixed, summand: layers on pairs.
@@ -134,25 +133,20 @@ class SetNetwork(eqx.Module):
     context: Dense
     mixed: Dense
     summand: Dense
-    head: tuple[Dense, Dense, Dense]
+    head: tuple[Dense, ...]
     horizon: int = eqx.field(static=True)
 
-    def __init__(self, key: jax.Array, sight: Sight, horizon: int, width: int = 24) -> None:
+    @classmethod
+    def random(cls, key: jax.Array, sight: Sight, horizon: int, width: int) -> "SetNetwork":
         """Draw the weights for inputs of the kind of `sight`."""
-        self.horizon = horizon
         keys = jax.random.split(key, 7)
         times = _times(sight, horizon).shape[0]
+        inputs = (_pairs(sight).shape[-1], 2 * width, 2 * width + times, width)
         sums = width * (1 if sight.hits is None else 2)
-        self.pair = Dense(keys[0], _pairs(sight).shape[-1], width)
-        self.context = Dense(keys[1], 2 * width, width)
-        self.mixed = Dense(keys[2], 2 * width + times, width)
-        self.summand = Dense(keys[3], width, width)
-        inputs = 4 * (sums + _own(sight).shape[-1]) + times
-        self.head = (
-            Dense(keys[4], inputs, 2 * width),
-            Dense(keys[5], 2 * width, 2 * width),
-            Dense(keys[6], 2 * width, 1),
-        )
+        sizes = (4 * (sums + _own(sight).shape[-1]) + times, 2 * width, 2 * width, 1)
+        pair, context, mixed, summand = map(Dense.random, keys[:4], inputs, (width,) * 4)
+        head = tuple(map(Dense.random, keys[4:], sizes[:-1], sizes[1:]))
+        return cls(pair, context, mixed, summand, head, horizon)
 
     def __call__(self, sight: Sight) -> Float[jax.Array, " latents"]:
         """Return one logit per latent."""
