@@ -187,10 +187,14 @@ def main() -> None:
     args = parser.parse_args()
     start = time.perf_counter()
     four = markdown(grid(evidence.FOUR), "set scorer", "leave-one-out")
-    cells = [
-        cell for planted in (1.0, 0.0) for cell in grid(dataclasses.replace(evidence.TWELVE, planted=planted))
-    ]
-    blocks = {"four workers": four, "twelve workers": markdown(cells, "partition", "matched graph")}
+    blocks = {"four workers": four}
+    for labels in ("privileged", "outcomes"):
+        cells = [
+            cell
+            for planted in (1.0, 0.0)
+            for cell in grid(dataclasses.replace(evidence.TWELVE, planted=planted), labels=labels)
+        ]
+        blocks[f"twelve workers, {labels} labels"] = markdown(cells, "partition", "matched graph")
     print(f"{time.perf_counter() - start:.0f} s")
     for name, block in blocks.items():
         print(f"\n{name}\n\n{block}")

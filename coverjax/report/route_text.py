@@ -85,7 +85,7 @@ def _table(result: StudyResult, endpoint: str, found: TableResult) -> str:
             COLUMNS,
             "  ",
         )
-    lines.append(_best_of(found))
+    lines += wrapped(_best_of(found), COLUMNS, "  ")
     shown = found.contrasts[:MOST_CONTRASTS]
     if shown:
         lines += ["", "paired contrasts"]
@@ -130,7 +130,10 @@ def _router(router: RouterResult, criterion: float | None) -> list[str]:
             parts.append(f"sampled-action regret {answer_text(router.sampled_regret)}, another estimand")
     if router.design is not None:
         parts.append(_design_text(router.design))
-    return [_row(name, router.value, router.regret), *wrapped("; ".join(parts), COLUMNS, "    ", "    ")]
+    row = [_row(name, router.value, router.regret)]
+    if width(row[0]) > COLUMNS:
+        row = [_row(name, router.value), fit("", NAME + 2) + f"absolute regret {answer_text(router.regret)}"]
+    return [*row, *wrapped("; ".join(parts), COLUMNS, "    ", "    ")]
 
 
 def _design_text(design: Any) -> str:
