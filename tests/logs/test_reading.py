@@ -148,7 +148,7 @@ def logs(draw):
 
 
 @pytest.mark.slow
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(logs(), st.randoms(use_true_random=False))
 def test_every_road_gives_the_same_log(tmp_path_factory, case, random):
     rows, declared = case
