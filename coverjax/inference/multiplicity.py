@@ -8,12 +8,12 @@ from jaxtyping import Float
 
 from coverjax.foundation.checks import InputError, shown
 from coverjax.foundation.shapes import blocks
-from coverjax.inference.resampling import summed_by_cluster
+from coverjax.inference.resampling import PRODUCT, summed_by_cluster
 from coverjax.inference.units import checked_values, cluster_codes
 
 FLIPS = 10_000
 
-_BLOCK = 1 << 20
+_BLOCK = 1 << 17
 
 _TIE = 1e-12
 """Statistics closer than this, relative to their largest possible value, are equal: sums in another order."""
@@ -50,7 +50,8 @@ def sign_flip_p_values(
     for block in blocks(flips, _BLOCK // max(1, len(sums))):
         heads = rng.integers(2, size=(block.stop - block.start, len(sums)), dtype=np.int8)
         signs = (2 * heads - 1).astype(np.float64)
-        extreme += (np.abs(signs @ sums) >= observed).sum(axis=0)
+        for rows in blocks(len(signs), max(1, PRODUCT // max(1, sums.size))):
+            extreme += (np.abs(signs[rows] @ sums) >= observed).sum(axis=0)
     return (1.0 + extreme) / (1.0 + flips)
 
 

@@ -19,8 +19,11 @@ FEWEST_UNITS = 8
 """With fewer units the bootstrap law has too few values to read a tail from: no interval, the point alone."""
 
 _BLOCK = 1 << 17
-"""Draws held at once: their counts stay in the cache, which makes a block three times as fast as large
-ones."""
+"""Draws held at once: their counts stay in the cache, three times as fast as in large blocks."""
+
+PRODUCT = 1 << 18
+"""Multiplications of one matrix product: larger ones wake the threads of the BLAS, which costs more than they
+save, and several times as much on a machine with other work."""
 
 
 def resampled_sums(
@@ -39,11 +42,14 @@ def resampled_sums(
     rng = np.random.Generator(np.random.Philox(seed))
     small = np.uint16 if units <= 1 << 16 else np.uint32 if units <= 1 << 32 else np.int64
     out = np.empty((replicates, columns.shape[1]))
+    part = max(1, PRODUCT // max(1, units * columns.shape[1]))
+    # Blocks of draws depend on the number of units alone: the stream must not depend on the columns.
     for block in blocks(replicates, _BLOCK // max(1, units)):
         count = block.stop - block.start
         picks = rng.integers(units, size=(count, units), dtype=small) + units * np.arange(count)[:, None]
-        times = np.bincount(picks.ravel(), minlength=count * units).reshape(count, units)
-        out[block] = times.astype(np.float64) @ columns
+        times = np.bincount(picks.ravel(), minlength=count * units).reshape(count, units).astype(np.float64)
+        for rows in blocks(count, part):
+            out[block.start + rows.start : block.start + rows.stop] = times[rows] @ columns
     return out
 
 

@@ -132,18 +132,17 @@ def read_costs(
         rows = _rows(connection, file, fields)
     for row, (team, cost, *task) in enumerate(rows, start=1):
         number = family.index(team)
+        rows_of = [place.get(name, -1) for name in task] if task else list(range(len(tasks)))
         fault = None
         if number is None:
             fault = fields[0].name, "must be a team of the family"
-        elif task and task[0] not in place:
+        if -1 in rows_of:
             fault = "task", f"must be a task of the study; got {task[0]!r}"
-        elif cost < 0.0:
+        if cost < 0.0:
             fault = "cost", f"must be at least 0; got {cost:g}"
-        else:
-            cells = costs[place[task[0]] if task else slice(None), number]
-            if not np.isnan(cells).all():
-                fault = "team", "must be given once; its cost stands twice"
+        if fault is None and not np.isnan(costs[rows_of, number]).all():
+            fault = fields[0].name, "must be given once; its cost stands twice"
         if fault:
             raise file_error(*place_of([file], fields, row), *fault)
-        costs[place[task[0]] if task else slice(None), number] = cost
+        costs[rows_of, number] = cost
     return costs
