@@ -39,7 +39,9 @@ def _router(rng):
     kind = rng.integers(0, 4)
     if kind == 0:
         return np.full(LATENTS, 1.0 / LATENTS)
-    weights = np.exp(rng.uniform(-np.log(1e5), 0.0, LATENTS)) if kind == 1 else rng.dirichlet(np.ones(LATENTS))
+    weights = (
+        np.exp(rng.uniform(-np.log(1e5), 0.0, LATENTS)) if kind == 1 else rng.dirichlet(np.ones(LATENTS))
+    )
     if kind == 3:
         weights[rng.integers(0, LATENTS)] = 0.0
     return weights / weights.sum()

@@ -2,8 +2,8 @@
 
 A policy is (start, choose, after): `choose(state, seen, k)` gives [(probability, action)] for draw
 k = 0, 1, ..., `after(state, action, matched)` the next state. `table[action]` is an atom list
-[(probability, match set)] as in `reference_laws`. Runs that agree in state, seen set and used actions are added
-up; nothing else is shared with the forms under test.
+[(probability, match set)] as in `reference_laws`. Runs that agree in state, seen set and used actions are
+added up; nothing else is shared with the forms under test.
 """
 
 from itertools import combinations
@@ -95,7 +95,10 @@ def best_value(table, declared, budget, final):
             return 0.0
         if (k, seen) not in known:
             known[k, seen] = max(
-                sum(p * (worth(k, seen | (m & declared)) + value(k + 1, seen | (m & declared))) for p, m in atoms)
+                sum(
+                    p * (worth(k, seen | (m & declared)) + value(k + 1, seen | (m & declared)))
+                    for p, m in atoms
+                )
                 for atoms in table
             )
         return known[k, seen]
@@ -108,7 +111,7 @@ def best_value(table, declared, budget, final):
 
 
 def good_ucb(latents, c, log, sqrt):
-    """Good-UCB; the state is (draws so far, draws by latent, sorted (strategy, times matched, last latent))."""
+    """Good-UCB; the state is (draws, draws by latent, sorted (strategy, times matched, last latent))."""
 
     def choose(state, seen, k):
         t, draws, counts = state

@@ -174,9 +174,7 @@ def log_poisson(k: jax.Array, mean: jax.Array) -> jax.Array:
     terms k log(mean), mean and log k! cancel by algebra and not in rounding. Source: Loader's saddle-point
     expansion of the Poisson probability (2000).
     """
-    return -(
-        k * log1p_deficit((mean - k) / k) + 0.5 * jnp.log(k) + HALF_LOG_TWO_PI + stirling_remainder(k)
-    )
+    return -(k * log1p_deficit((mean - k) / k) + 0.5 * jnp.log(k) + HALF_LOG_TWO_PI + stirling_remainder(k))
 
 
 _HALF_PI_PARTS = (1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21)

@@ -44,8 +44,8 @@ def read_law(path: "str | os.PathLike[str]", declared: Any = None) -> OutcomeLaw
     Columns: `input`; `strategies`, the match set of the outcome (a list, or text ``a|b``; empty for none);
     `p`, its probability. With the columns `latent` and `router` the table is a router-generator: `p` is then
     g(outcome | latent) and `router` r(latent | input), the same in all rows of a latent. Optional `valid`,
-    `correct`: probability that a draw with this outcome is so. What the `p` of an input (and latent) lack to 1
-    is off-strategy mass.
+    `correct`: probability that a draw with this outcome is so. What the `p` of an input (and latent) lack
+    to 1 is off-strategy mass.
 
     Args:
         path: CSV, JSONL or Parquet.

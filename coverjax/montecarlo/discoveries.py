@@ -19,7 +19,7 @@ LONGEST = 8192
 """The most atoms of a chain."""
 
 _STREAM, _LATENT_STREAM = 0x6A756D70, 0x6A756D71
-"""The chains' random numbers are apart from those of the scan, and those of strategies from those of latents."""
+"""The chains' random numbers are apart from the scan's, and those of strategies from those of latents."""
 
 
 def obstacle(policy: Any, counted: LawOrModel) -> str:

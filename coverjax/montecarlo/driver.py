@@ -6,18 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P
 
 from coverjax.closed_form.results import Wanted
-from coverjax.closed_form.tiles import in_threads
 from coverjax.foundation import rng
 from coverjax.foundation.checks import InputError
 from coverjax.foundation.shapes import blocks, bucket
 from coverjax.montecarlo.kernel import Job, Limits, Runs, Tile, advance_tile, finish_tile, start_tile
-from coverjax.montecarlo.layout import group_tiles, lanes, layout, tile_shape
+from coverjax.montecarlo.layout import group_tiles, layout, run_calls
 from coverjax.montecarlo.progress import Progress
 from coverjax.montecarlo.sums import Sums, empty_sums
 from coverjax.montecarlo.tables import shape_of, tables
@@ -66,18 +64,19 @@ class _Scan:
         self.sums = empty_sums(counted.inputs, counted.strategies, budgets, wanted, latents, one_label)
         numbers, frozen = split(policy)
         self.numbers = jax.tree.map(_narrow, numbers)
-        self.job = Job(
+        job = Job(
             frozen=frozen,
             shape=shape_of(acts),
             strategies=counted.strategies,
-            trials=tile_shape(counted.inputs, trials)[1],
+            trials=0,
             draws=min(_DRAWS, bucket(int(budgets[-1]))),
             held=self.sums.held is not None,
             used=self.sums.used is not None,
             law=self.sums.law is not None,
             generator=str(jax.random.key_impl(key)),
         )
-        self.layout = layout(counted.inputs, trials, _tile_bytes(self.job), chunk)
+        self.layout = layout(counted.inputs, trials, _run_bytes(job), chunk)
+        self.job = job._replace(trials=self.layout.trials)
         self.mesh = Mesh(np.array(jax.local_devices()), ("tiles",))
         self.lock = threading.Lock()
 
@@ -86,19 +85,20 @@ class _Scan:
         """Number of kernel calls."""
         groups = blocks(self.layout.blocks, self.layout.together)
         tiles = [(group.stop - group.start) * self.layout.trial_blocks for group in groups]
-        calls = sum(-(-count // self.layout.at_once) for count in tiles)
+        calls = sum(-(-count // self.layout.devices) for count in tiles)
         return calls * -(-int(self.budgets[-1]) // self.job.draws)
 
     def run_group(self, group: slice, progress: Progress) -> None:
         """Prepare some blocks of inputs and run all their tiles."""
-        own = self.layout.inputs
+        own, count = self.layout.inputs, group.stop - group.start
         rows = np.arange(group.start * own, min(group.stop * own, self.counted.inputs))
-        prepared = self._prepared(rows, group.stop - group.start)
-        block, first = group_tiles(self.layout, group.start, group.stop)
-        parts = blocks(len(block), self.layout.at_once)
-        in_threads(
-            [functools.partial(self._call, prepared, rows, block[p], first[p], progress) for p in parts]
-        )
+        prepared = self._prepared(rows, count)
+        block, first = group_tiles(self.layout, count)
+        calls = [
+            functools.partial(self._call, prepared, rows, block[part], first[part], progress)
+            for part in blocks(len(block), self.layout.devices)
+        ]
+        run_calls(calls, self.layout.threads)
 
     def _prepared(self, rows: np.ndarray, count: int) -> Tile:
         """What the tiles of some inputs read, [blocks, inputs of a tile, ...]; the last input fills up."""
@@ -119,24 +119,23 @@ class _Scan:
         self, prepared: Tile, rows: np.ndarray, block: np.ndarray, first: np.ndarray, progress: Progress
     ) -> None:
         """Run some tiles through all draws and add up their sums."""
-        filled = np.minimum(np.arange(self.layout.at_once), len(block) - 1)
+        filled = np.minimum(np.arange(self.layout.devices), len(block) - 1)
         tile = jax.tree.map(lambda leaf: leaf[block[filled]], prepared)._replace(first=first[filled])
         own = self.layout.inputs
         places = [rows[b * own : (b + 1) * own] for b in block.tolist()]
-        share = self.layout.at_once // self.mesh.size
-        active = np.clip(len(block) - share * np.arange(self.mesh.size), 0, share).astype(np.int32)
+        static = {"job": self.job, "mesh": self.mesh}
         with jax.enable_x64(False):  # the setting belongs to a thread
-            runs = _start(self.numbers, tile, active, job=self.job, mesh=self.mesh)
+            runs = _start(self.numbers, tile, **static)
             for start in range(0, int(self.budgets[-1]), self.job.draws):
                 limits = Limits(*(np.int32(n) for n in (start, self.budgets[-1], self.trials)))
-                runs, found = _advance(self.numbers, tile, runs, limits, active, job=self.job, mesh=self.mesh)
+                runs, found = _advance(self.numbers, limits, tile, runs, **static)
                 self._add_draws(places, start, found)
                 progress.step()
-            if bool(np.asarray(runs.bad)[: len(block)].any()):
+            if bool(np.asarray(runs.bad).any()):
                 name = type(self.policy).__name__
                 raise InputError(f"{name}: choose must return numbers or -inf; got NaN or +inf")
             if self.job.held:
-                self._add_held(places, _finish(runs, np.int32(self.sums.shift), active, mesh=self.mesh))
+                self._add_held(places, _finish(np.int32(self.sums.shift), runs, mesh=self.mesh))
 
     def _add_draws(self, places: list[np.ndarray], start: int, found: dict[str, jax.Array]) -> None:
         """Add the sums of the draws that budgets ask for; `found` is [tiles, draws, inputs, ...]."""
@@ -182,83 +181,45 @@ def _narrow(leaf: Any) -> Any:
     return array.astype(kinds.get(array.dtype.name, array.dtype))
 
 
-def _tile_bytes(job: Job) -> int:
-    """About how much memory a tile takes."""
+def _run_bytes(job: Job) -> int:
+    """About how much memory a run takes."""
     words = -(-job.strategies // 32)
-    run = 64 + 4 * words * (33 if job.held else 1) + 16 * job.strategies + 8 * job.shape.actions
-    cells = job.shape.actions * max(job.shape.width, 1) + job.shape.outcomes * words
-    sums = job.draws * 4 * (16 + (job.strategies if job.law else 0))
-    inputs = lanes() // job.trials
-    return 3 * lanes() * run + inputs * (4 * cells + sums + 8 * job.strategies * job.shape.actions)
+    return 3 * (64 + 4 * words * (33 if job.held else 1) + 16 * job.strategies + 8 * job.shape.actions)
 
 
-# -- the kernel on all devices ---------------------------------------------------------------------
-
-
-def over_active(function: Callable[[Any], Any], stacked: Any, active: Any, out: Any = None) -> Any:
-    """Apply a function to the first `active` entries of a stack, one after the other.
-
-    The number is traced, so that XLA compiles the same loop body for any number of tiles and never
-    melts it into its surroundings: rounding inside does not depend on it.
-    """
-    one = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), stacked)
-    count = jax.tree.leaves(stacked)[0].shape[0]
-    if out is None:
-        shapes = jax.eval_shape(function, one)
-        out = jax.tree.map(lambda leaf: jnp.zeros((count, *leaf.shape), leaf.dtype), shapes)
-
-    def body(index: jax.Array, out: Any) -> Any:
-        entry = jax.tree.map(lambda leaf: jax.lax.dynamic_index_in_dim(leaf, index, keepdims=False), stacked)
-        return jax.tree.map(
-            lambda whole, part: jax.lax.dynamic_update_index_in_dim(whole, part, index, 0),
-            out,
-            function(entry),
-        )
-
-    return jax.lax.fori_loop(0, active[0], body, out)
+# -- the kernel on all devices: one tile each ------------------------------------------------------
 
 
 def sharded(function: Callable[..., Any], mesh: Mesh, replicated: int) -> Callable[..., Any]:
-    """Run on every device's own tiles; the first `replicated` arguments go to all devices."""
+    """Run on every device's own tile; the first `replicated` arguments go to all devices.
 
-    def specs(*arguments: Any) -> tuple[Any, ...]:
-        return tuple(
-            jax.tree.map(lambda _: P() if place < replicated else ON_TILES, argument)
-            for place, argument in enumerate(arguments)
-        )
+    The other arguments and the results have the devices as their first axis.
+    """
+
+    def own(*arguments: Any) -> Any:
+        mine = [jax.tree.map(lambda leaf: leaf[0], a) for a in arguments[replicated:]]
+        return jax.tree.map(lambda leaf: leaf[None], function(*arguments[:replicated], *mine))
 
     def call(*arguments: Any) -> Any:
-        return jax.shard_map(
-            function, mesh=mesh, in_specs=specs(*arguments), out_specs=ON_TILES, check_vma=False
-        )(*arguments)
+        specs = tuple(P() if place < replicated else ON_TILES for place in range(len(arguments)))
+        run = jax.shard_map(own, mesh=mesh, in_specs=specs, out_specs=ON_TILES, check_vma=False)
+        return run(*arguments)
 
     return call
 
 
 @functools.partial(jax.jit, static_argnames=("job", "mesh"))
-def _start(numbers: Any, tiles: Tile, active: Any, job: Job, mesh: Mesh) -> Runs:
-    def own(numbers: Any, tiles: Tile, active: Any) -> Runs:
-        return over_active(lambda tile: start_tile(numbers, tile, job), tiles, active)
-
-    return sharded(own, mesh, 1)(numbers, tiles, active)
+def _start(numbers: Any, tile: Tile, job: Job, mesh: Mesh) -> Runs:
+    return sharded(functools.partial(start_tile, job=job), mesh, 1)(numbers, tile)
 
 
 @functools.partial(jax.jit, static_argnames=("job", "mesh"))
 def _advance(
-    numbers: Any, tiles: Tile, runs: Runs, limits: Limits, active: Any, job: Job, mesh: Mesh
+    numbers: Any, limits: Limits, tile: Tile, runs: Runs, job: Job, mesh: Mesh
 ) -> tuple[Runs, dict[str, jax.Array]]:
-    def own(numbers: Any, limits: Limits, tiles: Tile, runs: Runs, active: Any) -> Any:
-        def one(entry: tuple[Tile, Runs]) -> tuple[Runs, dict[str, jax.Array]]:
-            return advance_tile(numbers, *entry, limits, job)
-
-        return over_active(one, (tiles, runs), active)
-
-    return sharded(own, mesh, 2)(numbers, limits, tiles, runs, active)
+    return sharded(functools.partial(advance_tile, job=job), mesh, 2)(numbers, limits, tile, runs)
 
 
 @functools.partial(jax.jit, static_argnames=("mesh",))
-def _finish(runs: Runs, shift: Any, active: Any, mesh: Mesh) -> dict[str, jax.Array]:
-    def own(shift: Any, runs: Runs, active: Any) -> dict[str, jax.Array]:
-        return over_active(lambda one: finish_tile(one, shift), runs, active)
-
-    return sharded(own, mesh, 1)(shift, runs, active)
+def _finish(shift: Any, runs: Runs, mesh: Mesh) -> dict[str, jax.Array]:
+    return sharded(finish_tile, mesh, 1)(shift, runs)

@@ -63,7 +63,8 @@ class Runs(NamedTuple):
         keys: the random stream of each run, as raw words [inputs, trials, words].
         seen: strategies covered [words, inputs, trials].
         used: latents used [words, inputs, trials], no words when not counted.
-        held: draws after which each strategy was covered [members, inputs, trials], no members when not counted.
+        held: draws after which each strategy was covered [members, inputs, trials], no members when not
+        counted.
         state: the policy's own, with axes (inputs, trials) first.
         bad: whether a policy's logits were NaN or +inf.
     """
@@ -116,14 +117,14 @@ def _per_trial(leaf: Any, trials: int) -> jax.Array:
 
 
 def advance_tile(
-    numbers: Any, tile: Tile, runs: Runs, limits: Limits, job: Job
+    numbers: Any, limits: Limits, tile: Tile, runs: Runs, job: Job
 ) -> tuple[Runs, dict[str, jax.Array]]:
     """Return the runs after `job.draws` more draws, and sums over the trials for each of these draws."""
     policy = joined(numbers, job.frozen)
     real = (tile.first + jnp.arange(job.trials, dtype=jnp.int32) < limits.trials)[None]
     words = tile.tables.declared.shape[1]
     slices = packed.slices(job.draws) if job.held else 0
-    counters = jnp.zeros((slices, *runs.seen.shape), jnp.uint32)
+    counters = (jnp.zeros(runs.seen.shape, jnp.uint32),) * slices
 
     def step(carry: tuple, offset: jax.Array) -> tuple[tuple, dict[str, jax.Array]]:
         runs, counters = carry
@@ -157,13 +158,12 @@ def _draw(
         each = jax.vmap(policy.choose, in_axes=(None, 0, None), axis_size=job.trials)
         choose = jax.vmap(each, in_axes=(0, 0, None))
         logits = choose(tile.known, runs.state, draw)
-        bad = bad | jnp.any(jnp.isnan(logits) | jnp.isposinf(logits))
-        action = draw_actions(logits, bits[..., 0])
-    if tile.tables.tops is None:
-        outcome = jnp.where(action < 0, job.shape.outcomes, action)
-    else:
-        outcome = draw_outcomes(tile.tables.tops, action, bits[..., 1], job.shape)
-        outcome = jnp.where(action < 0, job.shape.outcomes, outcome)
+        action, wrong = draw_actions(logits, bits[..., 0])
+        bad = bad | wrong
+    named = tile.tables.height is None
+    outcome = action if named else draw_outcomes(tile.tables, action, bits[..., 1], job.shape)
+    nothing = (action < 0) | (outcome >= job.shape.outcomes)
+    outcome = jnp.where(nothing, job.shape.outcomes, outcome)
     matched = _match_sets(tile.tables, outcome, words)
     fresh = matched & ~runs.seen
     state = runs.state
@@ -177,8 +177,9 @@ def _match_sets(
 ) -> UInt32[jax.Array, "words inputs trials"]:
     if tables.sets is None:
         return packed.single(outcome, words) & tables.declared.T[:, :, None]
-    parts = [jnp.take_along_axis(tables.sets[..., word], outcome, axis=1) for word in range(words)]
-    return jnp.stack(parts)
+    word = jnp.arange(words, dtype=jnp.int32)[:, None, None]
+    inputs = jnp.arange(outcome.shape[0], dtype=jnp.int32)[None, :, None]
+    return tables.sets.at[inputs, outcome[None], word].get(mode="promise_in_bounds")
 
 
 def _updated(
@@ -228,7 +229,7 @@ def _squares(name: str, values: Int[jax.Array, "inputs trials"]) -> dict[str, ja
     return {name: _total(square & jnp.uint32(0xFFFF)), name + "_high": _total(square >> jnp.uint32(16))}
 
 
-def finish_tile(runs: Runs, shift: Int[jax.Array, ""]) -> dict[str, jax.Array]:
+def finish_tile(shift: Int[jax.Array, ""], runs: Runs) -> dict[str, jax.Array]:
     """Return sums over trials of `held`, shifted right too and squared, [inputs, members] each."""
     held = runs.held.astype(jnp.uint32)
     coarse = held >> shift.astype(jnp.uint32)

@@ -26,8 +26,9 @@ def words_of(members: Bool[np.ndarray, "... members"]) -> UInt32[np.ndarray, "..
 def single(member: Int[jax.Array, "inputs trials"], words: int) -> UInt32[jax.Array, "words inputs trials"]:
     """Return the sets that hold one member each; the empty set where it is negative or beyond the words."""
     bit = jnp.uint32(1) << (member & (WORD - 1)).astype(jnp.uint32)
-    at = member >> 5
-    return jnp.stack([jnp.where(at == word, bit, jnp.uint32(0)) for word in range(words)])
+    # Compared, not stacked: concatenation is no vector code.
+    at = jnp.arange(words, dtype=jnp.int32)[:, None, None] == (member >> 5)[None]
+    return jnp.where(at, bit[None], jnp.uint32(0))
 
 
 def size(sets: UInt32[jax.Array, "words inputs trials"]) -> Int[jax.Array, "inputs trials"]:
@@ -60,8 +61,9 @@ def slices(most: int) -> int:
 
 
 def count_up(
-    counters: UInt32[jax.Array, "slices words inputs trials"], sets: UInt32[jax.Array, "words inputs trials"]
-) -> UInt32[jax.Array, "slices words inputs trials"]:
+    counters: tuple[UInt32[jax.Array, "words inputs trials"], ...],
+    sets: UInt32[jax.Array, "words inputs trials"],
+) -> tuple[UInt32[jax.Array, "words inputs trials"], ...]:
     """Add 1 to the counter of every member of the sets.
 
     The counters are kept in bit slices (slice j holds bit j of all of them): adding ripples a carry
@@ -71,11 +73,11 @@ def count_up(
     for counter in counters:
         after.append(counter ^ carry)
         carry = counter & carry
-    return jnp.stack(after)
+    return tuple(after)
 
 
 def counts(
-    counters: UInt32[jax.Array, "slices words inputs trials"],
+    counters: tuple[UInt32[jax.Array, "words inputs trials"], ...],
 ) -> Int[jax.Array, "members inputs trials"]:
     """Return the numbers that the counters hold, 32 members for each word."""
     shift = jnp.arange(WORD, dtype=jnp.uint32)[None, :, None, None]

@@ -33,15 +33,16 @@ def simulate(
 ) -> Curves:
     """Simulate a policy on a known law: unbiased means over trials, with their standard errors.
 
-    A run draws `budget` samples; a run's random numbers are named by the key, the input's id, the trial and the
-    draw. Everything kept is a sum of whole numbers. So the results are the SAME BITS for any `chunk`, any order
-    of the inputs, any number of devices, and at k up to K for any longer budget (a policy that plans for its
-    budget, as OptimalLatent, apart). Policies simulated by the scan under one key share random numbers.
+    A run draws `budget` samples; a run's random numbers are named by the key, the input's id, the trial and
+    the draw. Everything kept is a sum of whole numbers. So the results are the SAME BITS for any `chunk`, any
+    order of the inputs, any number of devices, and at k up to K for any longer budget (a policy that plans
+    for its budget, as OptimalLatent, apart). Policies simulated by the scan under one key share random
+    numbers.
 
-    Two engines, named in ``provenance["engine"]``. "scan" draws every sample, for any policy. "jump chain" draws
-    from discovery to discovery, for independent draws (IID, LatentIID) only: the cost of a run does not grow
-    with the budget; it is exact in law too, with random numbers of its own. "auto" takes the jump chain where
-    at most 8,192 distinct match sets, and fewer than twice the draws, can occur.
+    Two engines, named in ``provenance["engine"]``. "scan" draws every sample, for any policy. "jump chain"
+    draws from discovery to discovery, for independent draws (IID, LatentIID) only: the cost of a run does
+    not grow with the budget; it is exact in law too, with random numbers of its own. "auto" takes the jump
+    chain where at most 8,192 distinct match sets, and fewer than twice the draws, can occur.
 
     The scan resolves probabilities to 2^-32: an outcome rarer than that may never occur. Probabilities that a
     policy computes have float32 accuracy.

@@ -17,7 +17,7 @@ from coverjax.policy.stage import LawOrModel, marginal_law
 
 @dataclasses.dataclass
 class Sums:
-    """Sums over trials at each budget, int64 [inputs, budgets] where nothing else is said, None if not wanted.
+    """Sums over trials at each budget, int64 [inputs, budgets] where nothing else is said, None if unwanted.
 
     Attributes:
         distinct, distinct_squares: |S_k| and its square.

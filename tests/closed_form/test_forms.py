@@ -2,7 +2,6 @@
 
 import math
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -10,17 +9,13 @@ import reference_models
 import reference_policies as brute
 
 from coverjax.closed_form.forms import exact
-from coverjax.foundation.checks import InputError
-from coverjax.model.law import OutcomeLaw
 from coverjax.model.router_generator import RouterGenerator
 from coverjax.policy.base import Policy
-from coverjax.policy.good_ucb import GoodUCB
 from coverjax.policy.greedy import TIE, GreedyLatent
 from coverjax.policy.iid import IID
 from coverjax.policy.latent import LatentIID, LatentNoRepeat
 from coverjax.policy.no_repeat import BaseNoRepeat
-from coverjax.policy.optimal import OptimalLatent
-from coverjax.policy.oracle import EnvelopeOracle, OracleNoRepeat
+from coverjax.policy.oracle import OracleNoRepeat
 from coverjax.policy.schedule import LatentSchedule
 
 BUDGET = 6
@@ -168,7 +163,9 @@ def models(request):
     return model, router.tolist(), tables, [frozenset(np.flatnonzero(row).tolist()) for row in declared]
 
 
-@pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: type(policy).__name__ + str(vars(policy).get("order", "")))
+@pytest.mark.parametrize(
+    "policy", POLICIES, ids=lambda policy: type(policy).__name__ + str(vars(policy).get("order", ""))
+)
 def test_exact_is_brute_force(models, policy):
     model, routers, tables, declared = models
     curves = exact(policy, model, BUDGET, include="all")

@@ -8,8 +8,13 @@ from coverjax.foundation.checks import InputError
 from coverjax.foundation.files import whole_file, whole_folder
 
 
-class Fault(Exception):
+class BrokenError(Exception):
     """Something goes wrong half way."""
+
+
+def break_after(path, text):
+    path.write_text(text)
+    raise BrokenError
 
 
 def test_a_file_appears_at_the_end(tmp_path):
@@ -24,9 +29,8 @@ def test_a_file_appears_at_the_end(tmp_path):
 def test_an_error_leaves_the_old_file(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("old")
-    with pytest.raises(Fault), whole_file(path) as part:
-        part.write_text("half")
-        raise Fault
+    with pytest.raises(BrokenError), whole_file(path) as part:
+        break_after(part, "half")
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["a.txt"]
 
@@ -41,18 +45,16 @@ def test_a_folder_is_filled_at_the_end(tmp_path):
 
 
 def test_an_error_removes_the_folders_that_were_made(tmp_path):
-    with pytest.raises(Fault), whole_folder(tmp_path / "deep" / "out") as part:
-        (part / "a").write_text("1")
-        raise Fault
+    with pytest.raises(BrokenError), whole_folder(tmp_path / "deep" / "out") as part:
+        break_after(part / "a", "1")
     assert os.listdir(tmp_path) == []
 
 
 def test_an_error_leaves_what_a_folder_held(tmp_path):
     (tmp_path / "mine").write_text("keep")
     (tmp_path / "a").write_text("old")
-    with pytest.raises(Fault), whole_folder(tmp_path) as part:
-        (part / "a").write_text("new")
-        raise Fault
+    with pytest.raises(BrokenError), whole_folder(tmp_path) as part:
+        break_after(part / "a", "new")
     assert (tmp_path / "a").read_text() == "old"
     assert sorted(os.listdir(tmp_path)) == ["a", "mine"]
 
