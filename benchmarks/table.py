@@ -9,7 +9,7 @@ import pathlib
 
 from benchmarks import harness
 
-MODULES = ("estimation",)
+MODULES = ("estimation", "routing")
 BEGIN, END = "<!-- speed table: written by `make bench` -->", "<!-- end of the speed table -->"
 
 
