@@ -6,11 +6,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import reference
-from coverjax.metrics import auc
 
 from coverjax.estimators.rarefaction import estimate
 from coverjax.foundation.checks import InputError
 from coverjax.logs.log import SampleLog
+from coverjax.metrics import auc
 
 TOLERANCE = 5e-15
 SD_TOLERANCE = 1e-7
