@@ -9,7 +9,7 @@ import pathlib
 
 from benchmarks import harness
 
-MODULES = ("estimation", "reading", "exact_iid", "occupancy", "routing")
+MODULES = ("estimation", "reading", "exact_iid", "occupancy", "montecarlo", "optimal", "routing")
 BEGIN, END = "<!-- speed table: written by `make bench` -->", "<!-- end of the speed table -->"
 
 
