@@ -8,7 +8,7 @@ from benchmarks.harness import Row, against
 
 
 def numpy_optimal(table: np.ndarray, draws: int) -> np.ndarray:
-    """AUC of the optimal policy of single-label generators [inputs, latents, strategies], over all inputs at once.
+    """AUC of the optimal policy of single-label generators [inputs, latents, strategies] at once.
 
     V_t(S) = max_z sum_s W[z, s] (new(s, S) weight + V_{t+1}(S + s)) + (1 - sum_s W[z, s]) V_{t+1}(S).
     """

@@ -2,13 +2,16 @@
 
 import numpy as np
 
-from coverjax.estimators.avoidance import avoidance_sums
+from coverjax.estimators.avoidance import avoidance_sums, each_hit
 from coverjax.foundation.shapes import blocks
 
 PAIRS = 4_096
 """The most strategies seen on an input for which the subset deviation (all pairs) is computed."""
 
 _PAIR_NUMBERS = 1 << 23
+
+_TERMS = 30
+"""Terms of a series whose terms fall by more than a factor of six each."""
 
 
 def count_curves(
@@ -37,7 +40,7 @@ def count_curves(
 
 def _distinct(n: np.ndarray, counts: np.ndarray, seen: np.ndarray, budgets: np.ndarray) -> np.ndarray:
     """Expected number of the labels in `seen` among k samples [runs, B]."""
-    return seen.sum(axis=1)[:, None] - avoidance_sums(n, counts, seen, budgets)
+    return avoidance_sums(n, counts, seen, budgets, hit=True)
 
 
 def novelty_count(n: np.ndarray, counts: np.ndarray, seen: np.ndarray, budgets: np.ndarray) -> np.ndarray:
@@ -51,12 +54,21 @@ def novelty_count(n: np.ndarray, counts: np.ndarray, seen: np.ndarray, budgets: 
 def _strategy_auc(n: np.ndarray, counts: np.ndarray, most: int) -> np.ndarray:
     """Mean over k = 1..K of the chance that k samples hold a label [runs, labels].
 
-    The sum telescopes: sum_{k=0}^{K} C(n-c,k)/C(n,k) = [n + 1 - (n - c - K) C(n-c,K)/C(n,K)] / (c + 1).
+    The sum telescopes: with h the chance at K, sum_{k=1}^{K} = [c K - (n - c - K) h] / (c + 1). Where c K is
+    well below n that is a small difference of large terms; there the alternating series over the number j
+    of matches, sum_j (-1)^{j+1} C(c,j) (K+1)_{j+1} / [(j+1) (n)_j] with falling factorials, keeps all digits.
     """
-    size = np.repeat(n, counts.shape[1])
-    missed = avoidance_sums(size, counts.reshape(-1, 1), None, np.array([most])).reshape(counts.shape)
-    left = np.clip(n[:, None] - counts - most, 0, None)
-    return 1.0 - ((n[:, None] + 1.0 - left * missed) / (counts + 1.0) - 1.0) / most
+    size, c = n[:, None].astype(np.float64), counts.astype(np.float64)
+    hit = each_hit(n, counts, most)
+    closed = (c * most - (size - c - most) * hit) / (c + 1.0)
+    term = c * (most + 1.0) * most / (2.0 * size)
+    total = term.copy()
+    small = c * most < 0.5 * size
+    for j in range(1, _TERMS):
+        ratio = (c - j) * (most - j) / ((j + 2.0) * np.maximum(size - j, 1.0))
+        term = np.where(small & (c > j) & (most > j), -term * ratio, 0.0)
+        total += term
+    return np.where(small, total, closed) / most
 
 
 def subset_deviation(

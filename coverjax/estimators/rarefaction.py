@@ -17,6 +17,9 @@ from coverjax.foundation.checks import InputError
 from coverjax.logs.counts import CountTable
 from coverjax.logs.log import SampleLog
 
+ALSO = frozenset({"distinct", "strategy_probability"})
+"""What comes with other curves and has no name of its own in `include`."""
+
 _SETS = frozenset({"full_coverage", "novelty_any", "count_law"})
 
 
@@ -41,7 +44,8 @@ def estimate(
     has spent budget and adds nothing; it is never dropped.
 
     Args:
-        log: samples, or a count table (which has no match sets: coverage, novelty (count) and subset_sd).
+        log: samples, or a count table. Counts tell no match sets: of several strategies they give
+            coverage, novelty (count) and AUC; of one strategy, everything.
         budget: K for the budgets 1..K, an increasing array of budgets, or None for the smallest number of
             samples of any trial in the log. Inputs with a trial below the largest budget leave at ALL
             budgets and are counted in `n_short`.
@@ -68,8 +72,8 @@ def estimate(
     """
     if log.method is None:
         return estimate_method(log, budget, coverage, include)
-    budgets = _budgets(log, budget)
-    return {name: estimate_method(part, budgets, coverage, include) for name, part in log.by_method().items()}
+    names, budgets = included(include), _budgets(log, budget)
+    return {name: _estimate(part, budgets, coverage, names, name) for name, part in log.by_method().items()}
 
 
 def estimate_method(
@@ -79,13 +83,8 @@ def estimate_method(
     include: str | Sequence[str] = "default",
 ) -> Curves:
     """Do what `estimate` does for a log of one method."""
-    names = included(include)
-    if log.repeats_latent():
-        raise InputError(
-            "strategies: these labels only repeat the latent, and latent coverage is no strategy coverage; "
-            "label the outputs without looking at the latent"
-        )
-    return _estimate(log, _budgets(log, budget), coverage, names, str(log.provenance.get("method", "")))
+    method = str(log.provenance.get("method", ""))
+    return _estimate(log, _budgets(log, budget), coverage, included(include), method)
 
 
 def _budgets(log: SampleLog | CountTable, budget: Any) -> np.ndarray:
@@ -93,20 +92,20 @@ def _budgets(log: SampleLog | CountTable, budget: Any) -> np.ndarray:
         if log.smallest_n == 0:
             raise InputError("budget: the log has no samples; there is no budget to estimate at")
         return checks.budgets(log.smallest_n)
-    budgets = checks.budgets(budget)
     most = int(log.n.max(initial=0))
-    if budgets[-1] > most:
-        raise InputError(
-            f"budget: must be at most the number of samples of some input, {most}; got {budgets[-1]}. "
-            "Beyond the data is extrapolation, which an unbiased estimate is not"
-        )
-    return budgets
+    why = "the number of samples of some input; beyond the data an unbiased estimate can't go"
+    return checks.budgets(budget, most, why)
 
 
 def _estimate(
     log: SampleLog | CountTable, budgets: np.ndarray, coverage: str, names: frozenset[str], method: str
 ) -> Curves:
-    """Estimate one method."""
+    """Estimate one method at checked budgets."""
+    if log.repeats_latent():
+        raise InputError(
+            "strategies: these labels only repeat the latent, and latent coverage is no strategy coverage; "
+            "label the outputs without looking at the latent"
+        )
     n = log.n.reshape(log.inputs, -1)
     present = n > 0
     short = ~present.any(axis=1) | (present & (n < budgets[-1])).any(axis=1)
@@ -116,7 +115,7 @@ def _estimate(
         parts = _from_order(log, Runs.of(log, coverage, ~short), budgets, names)
     else:
         parts = _from_samples(log, Runs.of(log, coverage, ~short), budgets, names)
-    if "latent_coverage" in names and isinstance(log, SampleLog) and log.latent is not None:
+    if "latent_coverage" in names and isinstance(log, SampleLog) and log.latents and log.latent is not None:
         parts.fields["latent_coverage"] = _latent_coverage(log, budgets, ~short)
     return _curves(log, budgets, coverage, method, short, parts)
 
@@ -215,13 +214,26 @@ def _from_table(
 ) -> _Parts:
     """Estimate from counts, which tell no match sets unless there is one strategy only."""
     counts, n = log.kept(coverage)[keep], log.n[keep]
-    found = count_curves(n, counts, log.declared[keep], budgets, names)
-    if log.declared_count.max(initial=0) <= 1:
+    one = log.declared_count.max(initial=0) == 1
+    asked = names | {"novelty_count"} if one and "novelty_any" in names else names
+    found = count_curves(n, counts, log.declared[keep], budgets, asked)
+    spread: dict[str, np.ndarray] = {}
+    if one:
         found |= _one_strategy(found, names)
-    fields = {name: np.full((log.inputs, *values.shape[1:]), np.nan) for name, values in found.items()}
-    for name, values in found.items():
-        fields[name][keep] = values
-    return _Parts(fields, forms={"counts": int(keep.sum())})
+        if "subset_sd" in names:
+            chance = np.clip(found["distinct"], 0.0, 1.0)
+            spread["distinct"] = np.sqrt(chance * (1.0 - chance))
+    found = {name: values for name, values in found.items() if name in names or name in ALSO}
+    whole = {name: _all_rows(values, keep) for name, values in found.items()}
+    spread = {name: _all_rows(values, keep) for name, values in spread.items()}
+    return _Parts(whole, subset_sd=spread, forms={"counts": int(keep.sum())})
+
+
+def _all_rows(values: np.ndarray, keep: np.ndarray) -> np.ndarray:
+    """Put the rows of the inputs in `keep` at their places, NaN elsewhere."""
+    rows = np.full((len(keep), *values.shape[1:]), np.nan)
+    rows[keep] = values
+    return rows
 
 
 def _one_strategy(found: dict[str, np.ndarray], names: frozenset[str]) -> dict[str, np.ndarray]:

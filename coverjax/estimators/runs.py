@@ -34,7 +34,7 @@ class Runs:
         row, trial = np.nonzero(present)
         kept = log.kept(coverage)
         return cls(
-            matches=kept.reshape(-1, *kept.shape[2:]) if present.all() else kept[row, trial],
+            matches=kept.reshape(len(row), *kept.shape[2:]) if present.all() else kept[row, trial],
             declared=log.declared[row],
             n=log.n[row, trial],
             row=row,

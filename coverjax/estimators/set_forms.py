@@ -9,6 +9,7 @@ from coverjax.estimators.runs import Runs
 from coverjax.estimators.sample_orders import ORDERS, random_order_curves
 from coverjax.estimators.set_statistics import lattice_curves, single_label_law
 from coverjax.foundation import lattice
+from coverjax.foundation.shapes import blocks
 
 LATTICE = f"subset lattice (exact, at most {lattice.LARGEST} strategies that are sometimes matched)"
 CHAIN = "chain over the samples (exact, at most one strategy a sample)"
@@ -78,9 +79,8 @@ def set_forms(runs: Runs, names: list[str], budgets: np.ndarray, want: frozenset
         for rows in _groups(form, forms, runs, split):
             fill(fields, rows, runs, split, budgets)
     rows = np.flatnonzero(forms == RANDOM)
-    for start in range(0, len(rows), max(1, _ORDER_NUMBERS // max(1, runs.matches[0].size))):
-        part = rows[start : start + max(1, _ORDER_NUMBERS // max(1, runs.matches[0].size))]
-        _fill_random(fields, errors, part, runs, names, budgets)
+    for part in blocks(len(rows), _ORDER_NUMBERS // max(1, runs.matches.shape[1] * runs.matches.shape[2])):
+        _fill_random(fields, errors, rows[part], runs, names, budgets)
     counted = {form: int((forms == form).sum()) for form in (LATTICE, CHAIN, RANDOM) if (forms == form).any()}
     return SetForms(fields, errors if len(rows) else {}, counted)
 

@@ -48,23 +48,34 @@ def fraction(name: str, value: float) -> float:
     return value
 
 
-def budgets(value: "int | Sequence[int] | np.ndarray") -> np.ndarray:
-    """Return the budgets as int64 [B]: an int K means 1..K, an array must be increasing and >= 1."""
+def budgets(
+    value: "int | Sequence[int] | np.ndarray", most: int = 1 << 53, why: str = "what can be counted"
+) -> np.ndarray:
+    """Return the budgets as int64 [B]: an int K means 1..K, an array must be increasing and >= 1.
+
+    Args:
+        value: K, or the budgets.
+        most: the largest budget allowed.
+        why: what that is.
+    """
     array = np.asarray(value)
     if array.dtype == bool or not (
         np.issubdtype(array.dtype, np.integer)
-        or (np.issubdtype(array.dtype, np.floating) and np.all(array == np.floor(array)))
+        or (np.issubdtype(array.dtype, np.floating) and np.isfinite(array).all() and (array % 1 == 0).all())
     ):
         raise InputError(f"budget: must be whole numbers of draws; got {shown(value)}")
     if array.ndim > 1 or array.size == 0:
         raise InputError(f"budget: must be one number or a one-dimensional array; got shape {array.shape}")
     if np.any(array < 1):
         raise InputError(f"budget: must be at least 1 draw; got {shown(array.min().item())}")
+    if array.max() > most:
+        raise InputError(f"budget: must be at most {most}, {why}; got {array.max().item():.15g}")
+    array = array.astype(np.int64)  # unsigned numbers would wrap in the differences below
     if array.ndim == 0:
         return np.arange(1, int(array) + 1, dtype=np.int64)
     if np.any(np.diff(array) <= 0):
         raise InputError("budget: an array of budgets must be strictly increasing; sort it and drop repeats")
-    return array.astype(np.int64)
+    return array
 
 
 def input_ids(ids: "Sequence[object] | np.ndarray | None", inputs: int) -> np.ndarray:

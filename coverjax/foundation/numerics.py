@@ -58,14 +58,27 @@ def binomial_ratio(n: jax.Array, u: jax.Array, k: jax.Array) -> jax.Array:
     """Return C(n - u, k) / C(n, k): the share of k-subsets of n items that avoid u given ones.
 
     Whole numbers as floats, 0 <= u <= n and 0 <= k <= n; exactly 1 at u = 0 or k = 0 and exactly
-    0 where k > n - u. With m = n - u - k the logarithm is
+    0 where k > n - u. Relative accuracy within 1e-15 times 1 + |log ratio|, at constant cost for any n.
+    """
+    return jnp.exp(_log_binomial_ratio(n, u, k))
+
+
+def binomial_hit(n: jax.Array, u: jax.Array, k: jax.Array) -> jax.Array:
+    """Return 1 - C(n - u, k) / C(n, k): the share of k-subsets of n items that hold one of u given ones.
+
+    As `binomial_ratio`, with relative accuracy where the share is tiny (u k much below n) too.
+    """
+    return -jnp.expm1(_log_binomial_ratio(n, u, k))
+
+
+def _log_binomial_ratio(n: jax.Array, u: jax.Array, k: jax.Array) -> jax.Array:
+    """Return log of C(n - u, k) / C(n, k). With m = n - u - k it is
 
         (m + 1/2) log1p(uk / nm) + k log1p(-u/n) + u log1p(-k/n)
         + R(n - u) + R(n - k) - R(n) - R(m),
 
-    R the Stirling remainder: every term is of the order of the result, so that the ratio keeps
-    relative accuracy (within 1e-15 times 1 + |log ratio|) at constant cost for any n. A difference of
-    log-gammas loses it, a product over k costs k steps for one budget.
+    R the Stirling remainder: every term is of the order of the result. A difference of log-gammas loses it,
+    a product over k costs k steps for one budget.
     """
     n, u, k = jnp.broadcast_arrays(n, u, k)
     m = n - u - k
@@ -80,9 +93,9 @@ def binomial_ratio(n: jax.Array, u: jax.Array, k: jax.Array) -> jax.Array:
         - stirling_remainder(n1)
         - stirling_remainder(m1)
     )
-    last = jnp.exp(_log_reciprocal_binomial(u, k))
-    edge = jnp.where((u == 0) | (k == 0), 1.0, jnp.where(m == 0, last, 0.0))
-    return jnp.where(inside, jnp.exp(log_ratio), edge).astype(n.dtype)
+    edge = jnp.where(m == 0, _log_reciprocal_binomial(u, k), -jnp.inf)
+    edge = jnp.where((u == 0) | (k == 0), 0.0, edge)
+    return jnp.where(inside, log_ratio, edge).astype(n.dtype)
 
 
 def _log_share(part: jax.Array, rest: jax.Array, n: jax.Array) -> jax.Array:

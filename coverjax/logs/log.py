@@ -10,6 +10,8 @@ from jaxtyping import Bool, Float, Int
 from coverjax.foundation.checks import InputError, input_ids, one_of, shown
 from coverjax.logs.counts import KINDS, CountTable, several_trials
 
+MOST_LATENTS = 1 << 20
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SampleLog:
@@ -104,14 +106,16 @@ class SampleLog:
         if inputs == 0:
             raise InputError("matches: must hold at least one input; got none")
         counts = _sample_counts(n, inputs, trials, samples)
-        mask = np.ones((inputs, width), bool) if declared is None else _flags("declared", declared)
+        names = _label_names(labels, inputs, width)
+        named = np.arange(width) < np.array([len(row) for row in names])[:, None]
+        mask = named if declared is None else _flags("declared", declared)
         if mask.shape not in ((width,), (inputs, width)):
             raise InputError(
                 f"declared: must be bool [{width}] or [{inputs}, {width}], a flag a label of `matches`; "
                 f"got shape {mask.shape}"
             )
         shape = (inputs, trials, samples)
-        names = _label_names(labels, inputs, width)
+        _require_named(np.asarray(array.any(axis=(1, 2))), np.broadcast_to(mask, (inputs, width)), named)
         inside = np.arange(samples) < counts[..., None]
         rows = None if method is None else _row_methods(method, inputs)
         return cls(
@@ -125,7 +129,7 @@ class SampleLog:
             correct=None if correct is None else _per_sample("correct", _flags("correct", correct), shape),
             score=None if score is None else _scores(score, shape, inside),
             latent=None if latent is None else _latents(latent, shape, inside),
-            latents=() if latent is None else tuple(str(i) for i in range(int(np.max(latent)) + 1)),
+            latents=() if latent is None else _latent_names(latent, inside),
             labelers=(labeler,) if isinstance(labeler, str) else tuple(sorted(set(labeler))),
             ordered=bool(ordered),
         )
@@ -301,7 +305,28 @@ def _label_names(
         return (tuple(str(i) for i in range(width)),) * inputs
     if len(labels) != inputs or any(len(names) > width for names in labels):
         raise InputError(f"labels: must give each of the {inputs} inputs at most {width} names, one a column")
-    return tuple(tuple(str(name) for name in names) for names in labels)
+    rows = tuple(tuple(str(name) for name in names) for names in labels)
+    for row, names in enumerate(rows):
+        if len(set(names)) < len(names):
+            raise InputError(f"labels: must be distinct; input {row} names {shown(list(names))}")
+    return rows
+
+
+def _require_named(matched: np.ndarray, declared: np.ndarray, named: np.ndarray) -> None:
+    """Raise where a label that is matched or declared has no name."""
+    for array, does in ((matched, "matches"), (declared, "declares")):
+        if (array & ~named).any():
+            row = int(np.argmax((array & ~named).any(axis=1)))
+            raise InputError(
+                f"labels: input {row} {does} a column that has no name; name every column in use"
+            )
+
+
+def _latent_names(latent: Any, inside: np.ndarray) -> tuple[str, ...]:
+    most = int(np.where(inside, np.asarray(latent).reshape(inside.shape), -1).max(initial=-1))
+    if most >= MOST_LATENTS:
+        raise InputError(f"latent: must be codes 0, 1, ... below {MOST_LATENTS:,}; got {most:,}")
+    return tuple(str(code) for code in range(most + 1))
 
 
 def _row_methods(method: Sequence[str], inputs: int) -> np.ndarray:

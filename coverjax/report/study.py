@@ -72,8 +72,8 @@ class MethodStudy:
     def columns(self) -> dict[str, KindStudy]:
         """Return the kinds that differ, by name; the same numbers stand once, as "raw = correct"."""
         groups: list[list[str]] = []
-        for kind, found in self.kinds.items():
-            same = (g for g in groups if _alike(self.kinds[g[0]].curves, found.curves))
+        for kind in self.kinds:
+            same = (g for g in groups if _alike(self.log, g[0], kind))
             group = next(same, None)
             if group is None:
                 groups.append([kind])
@@ -170,12 +170,9 @@ def study_log(
     )
 
 
-def _alike(a: Curves, b: Curves) -> bool:
-    """Whether two kinds of coverage of a log counted the same matches."""
-    return all(
-        np.array_equal(getattr(a, curve), getattr(b, curve), equal_nan=True)
-        for curve in ("distinct", "undeclared")
-    )
+def _alike(log: Log, a: str, b: str) -> bool:
+    """Whether two kinds of coverage of a log count the same matches."""
+    return np.array_equal(log.kept(a), log.kept(b))
 
 
 def _budgets(logs: dict[str, Log], budget: int | None) -> np.ndarray | None:

@@ -9,6 +9,7 @@ import reference
 
 from coverjax.estimators.rarefaction import estimate
 from coverjax.foundation.checks import InputError
+from coverjax.logs.counts import CountTable
 from coverjax.logs.log import SampleLog
 from coverjax.metrics import auc
 
@@ -142,7 +143,7 @@ def test_inputs_below_the_budget_leave_all_budgets_and_are_counted():
     assert np.isnan(curves.coverage[1]).all()
     np.testing.assert_array_equal(curves.coverage[[0, 2]], 1.0)
     assert curves.mean().coverage.tolist() == [[1.0, 1.0, 1.0]]
-    with pytest.raises(InputError, match="at most the number of samples of some input, 4; got 5"):
+    with pytest.raises(InputError, match=r"at most 4, the number of samples of some input; .* got 5"):
         estimate(log, 5)
 
 
@@ -245,3 +246,59 @@ def test_relations_between_the_curves(rng):
     assert (curves.subset_sd.distinct[:, -1] == 0).all()
     second = (curves.count_law @ numbers**2) - curves.distinct**2
     np.testing.assert_allclose(curves.subset_sd.distinct, np.sqrt(np.clip(second, 0, None)), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("n", "c", "most"), [(10**9, 1, 1), (10**9, 1, 10), (10**6, 3, 400), (10**6, 700, 400)]
+)
+def test_rare_strategies_among_many_samples_keep_their_digits(n, c, most):
+    table = CountTable.from_arrays([[c]], n)
+    curves = estimate(table, [most])
+    missed, total = Fraction(1), Fraction(0)
+    for k in range(1, most + 1):
+        missed *= Fraction(n - c - k + 1, n - k + 1)
+        total += 1 - missed
+    assert curves.coverage[0, 0] == pytest.approx(float(1 - missed), rel=1e-13)
+    assert curves.strategy_auc[0, 0] == pytest.approx(float(total / most), rel=1e-13)
+
+
+def test_a_log_whose_every_input_is_short_says_so_and_gives_nothing():
+    log = SampleLog.from_arrays(np.ones((1, 2, 5, 2), bool), n=[[5, 3]])
+    curves = estimate(log, 5, include="all")
+    assert curves.n_short == 1
+    assert np.isnan(curves.coverage).all()
+    assert np.isnan(curves.mean().coverage).all()
+
+
+def test_a_method_below_the_budget_is_short_and_no_error():
+    matches = np.ones((2, 5, 2), bool)
+    log = SampleLog.from_arrays(matches, n=[5, 3], method=["a", "b"], ids=["x", "x"])
+    curves = estimate(log, 5)
+    assert (curves["a"].n_short, curves["b"].n_short) == (0, 1)
+
+
+def test_count_tables_tell_with_one_strategy_what_samples_tell():
+    matches = np.array([[[1], [0], [1], [1]], [[0], [0], [0], [1]]], bool)
+    samples = estimate(SampleLog.from_arrays(matches), include="all")
+    table = estimate(CountTable.from_arrays([3, 1], 4), include="all")
+    for name in ("coverage", "novelty_any", "novelty_count", "full_coverage", "count_law", "strategy_auc"):
+        np.testing.assert_allclose(getattr(table, name), getattr(samples, name), atol=1e-15)
+    np.testing.assert_allclose(table.subset_sd.distinct, samples.subset_sd.distinct, atol=1e-15)
+    assert estimate(CountTable.from_arrays([3, 1], 4), include=("novelty_any",)).novelty_any is not None
+
+
+def test_columns_without_a_name_are_no_strategies():
+    matches = np.array([[[1, 0], [0, 1]], [[1, 0], [1, 0]]], bool)
+    log = SampleLog.from_arrays(matches, labels=[["a", "b"], ["c"]])
+    assert log.declared_count.tolist() == [2, 1]
+    with pytest.raises(InputError, match="labels: input 1 matches a column that has no name"):
+        SampleLog.from_arrays(matches[::-1], labels=[["a", "b"], ["c"]])
+    with pytest.raises(InputError, match="labels: must be distinct"):
+        SampleLog.from_arrays(matches, labels=[["a", "a"], ["c"]])
+
+
+def test_logs_without_labels_or_latents_work():
+    empty = estimate(SampleLog.from_arrays(np.zeros((1, 3, 0), bool)))
+    assert np.isnan(empty.coverage).all()
+    log = SampleLog.from_arrays(np.ones((1, 2, 1), bool), latent=[[-1, -1]])
+    assert (estimate(log).coverage == 1.0).all()

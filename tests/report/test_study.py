@@ -86,7 +86,7 @@ def test_methods_without_common_inputs_are_not_compared(studies):
 def test_the_budget_is_common_to_all_methods():
     study = study_log({"a": random_log(samples=8), "b": random_log(samples=5)})
     assert study.budget == 5
-    with pytest.raises(cj.InputError, match=r"method 'b': budget: must be at most .* 5; got 8"):
+    with pytest.raises(cj.InputError, match=r"method 'b': budget: must be at most 5, .*; got 8"):
         study_log({"a": random_log(samples=8), "b": random_log(samples=5)}, budget=8)
 
 
@@ -124,3 +124,10 @@ def test_without_room_for_the_count_law_only_full_coverage_is_told(monkeypatch):
 def test_wrong_options(options, message):
     with pytest.raises(cj.InputError, match=message):
         study_log({"": random_log()}, **options)
+
+
+def test_kinds_with_equal_counts_and_other_match_sets_stand_apart():
+    """Samples {a}, {b}, {a, b}, {}: valid are the first two, correct the third; counts agree, F does not."""
+    matches = np.array([[[1, 0], [0, 1], [1, 1], [0, 0]]], bool)
+    log = cj.SampleLog.from_arrays(matches, valid=[[1, 1, 0, 0]], correct=[[0, 0, 1, 0]])
+    assert list(study_log({"": log}).methods[""].columns()) == ["raw", "valid", "correct"]
