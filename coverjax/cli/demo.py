@@ -8,6 +8,7 @@ import numpy as np
 
 from coverjax.cli.estimate import EstimateOptions, estimate_command
 from coverjax.cli.options import parse
+from coverjax.foundation.checks import InputError
 from coverjax.foundation.files import whole_folder
 from coverjax.logs.log import SampleLog
 from coverjax.logs.writing import write_declared, write_log
@@ -40,6 +41,8 @@ class DemoOptions:
 def run(argv: Sequence[str]) -> None:
     """Run the verb with these arguments."""
     options = parse(DemoOptions, "demo", argv)
+    if options.seed < 0:
+        raise InputError(f"--seed: must be a whole number >= 0; got {options.seed}")
     log = demo_log(options.seed)
     with whole_folder(options.out) as part:
         write_log(log, part / "log.jsonl")

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import math
 import pathlib
 import shlex
 import sys
@@ -12,7 +13,7 @@ import tyro
 
 from coverjax.cli.options import parse
 from coverjax.cli.progress import Progress
-from coverjax.foundation.checks import InputError, listed
+from coverjax.foundation.checks import InputError, fraction, listed
 from coverjax.foundation.files import whole_folder
 from coverjax.logs.counts import CountTable
 from coverjax.logs.files import facts as file_facts
@@ -69,6 +70,9 @@ class EstimateOptions:
 COUNTED_ABOVE = 1 << 32
 """Bytes of log from which on only counts are kept, unless the options need the samples."""
 
+MOST_LEVEL = 0.999999
+"""Beyond it no interval over inputs means anything, and Student's quantiles lose their digits."""
+
 PLACES = ("out", "json")
 """Options that say where results go: they are no part of what was computed."""
 
@@ -108,8 +112,15 @@ def _check(options: EstimateOptions) -> None:
         raise InputError("coverjax estimate: needs at least one LOG file; see coverjax estimate --help")
     if options.budget is not None and options.budget < 1:
         raise InputError(f"--budget: must be at least 1 sample; got {options.budget}")
+    if options.budget is not None and options.budget >= 1 << 53:
+        raise InputError(f"--budget: must be below 2^53 samples; got {options.budget}")
     if options.seed < 0:
         raise InputError(f"--seed: must be a whole number >= 0; got {options.seed}")
+    if options.min_score is not None and not math.isfinite(options.min_score):
+        raise InputError(f"--min-score: must be a finite number; got {options.min_score}")
+    if options.level > MOST_LEVEL:
+        fraction("level", options.level)
+        raise InputError(f"--level: must be at most {MOST_LEVEL}; got {options.level}")
     if options.counts and options.ordered:
         raise InputError("--counts: counts have no order; drop --counts or --ordered")
 

@@ -4,6 +4,7 @@ import ast
 import contextlib
 import dataclasses
 import inspect
+import math
 import pathlib
 import re
 import shlex
@@ -113,7 +114,12 @@ def _typed(path: pathlib.Path, name: str, value: Any, default: Any) -> Any:
 def law_of(options: LawOptions) -> OutcomeLaw | RouterGenerator:
     """Return the law that the options name."""
     if (options.family is None) == (options.law is None):
-        raise InputError(f"coverjax: give either --family (one of {', '.join(FAMILIES)}) or --law FILE")
+        got = "neither" if options.law is None else "both"
+        raise InputError(
+            f"coverjax: give either --family (one of {', '.join(FAMILIES)}) or --law FILE; got {got}"
+        )
+    if options.family is not None and options.family not in FAMILIES:
+        raise InputError(f"family: must be one of {', '.join(FAMILIES)}; got {shown(options.family)}")
     if options.law is not None:
         from coverjax.logs.law_files import read_law
 
@@ -199,8 +205,7 @@ def report_policies(
     from coverjax.report.policy_tables import policy_text
     from coverjax.report.summary import to_json
 
-    if options.budget < 1:
-        raise InputError(f"--budget: must be at least 1 draw; got {options.budget}")
+    _check(options)
     with _folder(options.out) as part, Progress(verb) as progress:
         law = law_of(options)
         curves, refused = {}, {}
@@ -211,7 +216,7 @@ def report_policies(
             except InputError as error:
                 if options.policy or name in REFERENCES:
                     raise
-                refused[name] = str(error)
+                refused[name] = str(error).removeprefix(f"{name}: ")
         iid, oracle = (curves[name] for name in REFERENCES)
         study = study_policies(curves, iid, oracle, rare_below=options.rare_below, refused=refused)
         told = document(study, verb=verb, command=command(verb, options), options=plain(options))
@@ -220,6 +225,20 @@ def report_policies(
     sys.stdout.write(text if options.json else policy_text(study))
     if options.out is not None:
         print(f"{options.out}: wrote {listed(written, limit=20)}", file=sys.stderr)
+
+
+def _check(options: LawOptions) -> None:
+    """Refuse numbers out of range before any work."""
+    if not 1 <= options.budget < 1 << 53:
+        raise InputError(f"--budget: must be at least 1 draw and below 2^53; got {options.budget}")
+    if not (math.isfinite(options.rare_below) and options.rare_below > 0):
+        raise InputError(f"--rare-below: must be a finite number above 0; got {options.rare_below}")
+    if not 0 <= options.seed < 1 << 32:
+        raise InputError(f"--seed: must be a whole number from 0 to 2^32 - 1; got {options.seed}")
+    if options.family == "two_tier" and not 0 < options.common < options.strategies:
+        raise InputError(
+            f"--common: must be at least 1 and below --strategies, {options.strategies}; got {options.common}"
+        )
 
 
 @contextlib.contextmanager

@@ -65,6 +65,9 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
     try:
         yield part
         for file in sorted(part.iterdir()):
+            if (final / file.name).is_dir():
+                raise InputError(f"{final / file.name}: must be a file that can be replaced; it is a folder")
+        for file in sorted(part.iterdir()):
             os.replace(file, final / file.name)
         part.rmdir()
     except BaseException as error:

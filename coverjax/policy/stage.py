@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float
 
@@ -95,7 +96,33 @@ def knowledge(policy: Any, law_or_model: LawOrModel, budget: int) -> Known:
         "plan": None if prepare is None else prepare(law_or_model, budget),
         "latents": 0 if model is None else model.latents,
     }
-    return Known(**facts)
+    known = Known(**facts)
+    _require_choice(policy, known, actions(policy, law_or_model).number)
+    return known
+
+
+def _require_choice(policy: Any, known: Known, number: int) -> None:
+    """Raise unless the policy runs on the first input and `choose` returns a logit for each action.
+
+    Only shapes are traced. A wrong length would broadcast into wrong choices without a word.
+    """
+    name = type(policy).__name__
+    first = jax.tree.map(lambda leaf: np.asarray(leaf)[0], known)
+
+    def one(facts: Known) -> Any:
+        return policy.choose(facts, policy.init(facts), jnp.int32(0))
+
+    try:
+        found = jax.eval_shape(one, first)
+    except Exception as error:
+        told = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise InputError(f"{name}: its init or choose raised {told}; {PROTOCOL}") from error
+    shape = getattr(found, "shape", None)
+    if shape != (number,):
+        raise InputError(
+            f"{name}.choose: must return {number} logits, one for each action ({policy.acts_on}); "
+            f"got shape {shape}"
+        )
 
 
 def actions(policy: Any, law_or_model: LawOrModel) -> Actions:

@@ -21,7 +21,7 @@ class PolicyLine:
         name: as it is written, with its settings.
         curves: input by input.
         auc: mean over the inputs in use of AUC(K).
-        auc_stderr: its Monte Carlo standard error, NaN where the curves are exact.
+        final_stderr: Monte Carlo standard error of the mean over inputs of C(K); NaN where curves are exact.
         gain: against iid and oracle; None for these two themselves where they are the reference.
         common, rare: mean over the inputs with a defined gain of the two parts of the gain.
         times: time to coverage by tau.
@@ -31,7 +31,7 @@ class PolicyLine:
     name: str
     curves: Curves
     auc: float
-    auc_stderr: float
+    final_stderr: float
     gain: GainReport | None
     common: float
     rare: float
@@ -119,7 +119,7 @@ def _line(name: str, curves: Curves, iid: Curves, oracle: Curves, rare_below: fl
         name=name,
         curves=curves,
         auc=float(areas.mean()) if areas.size else float("nan"),
-        auc_stderr=_auc_stderr(curves),
+        final_stderr=_final_stderr(curves),
         gain=gain_report(curves, iid, oracle),
         common=_mean(common),
         rare=_mean(rare),
@@ -133,18 +133,18 @@ def _mean(values: np.ndarray) -> float:
     return float(finite.mean()) if finite.size else float("nan")
 
 
-def _auc_stderr(curves: Curves) -> float:
-    """Monte Carlo error of the mean AUC from those of the strategies' AUCs, which bound it from above.
+def _final_stderr(curves: Curves) -> float:
+    errors = mean_stderr(curves)
+    return float("nan") if errors is None or errors[-1] is None else errors[-1]
 
-    The errors of strategies on one input are not independent; their mean cannot have a larger error than
-    the mean of their errors.
-    """
-    errors = None if curves.mc_stderr is None else curves.mc_stderr.strategy_auc
+
+def mean_stderr(curves: Curves) -> list[float | None] | None:
+    """Return the Monte Carlo standard errors of the mean coverage over inputs, whose runs are independent."""
+    errors = None if curves.mc_stderr is None else curves.mc_stderr.coverage
     if errors is None:
-        return float("nan")
-    own = np.where(np.isnan(errors), 0.0, errors)[curves.used]
-    each = own.sum(axis=1) / np.maximum(curves.declared[curves.used], 1)
-    return float(np.sqrt((each**2).sum()) / max(1, len(each)))
+        return None
+    used = errors[curves.used]
+    return [number(value) for value in np.sqrt((used**2).sum(axis=0)) / max(1, len(used))]
 
 
 def document(study: PolicyStudy, *, verb: str, command: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -176,7 +176,7 @@ def _policy(line: PolicyLine) -> dict[str, Any]:
         "knows": line.knows,
         "provenance": line.curves.provenance,
         "auc": number(line.auc),
-        "auc_mc_stderr": number(line.auc_stderr),
+        "coverage_mc_stderr": mean_stderr(line.curves),
         "gain_split": {"common": number(line.common), "rare": number(line.rare)},
         "curves": {
             name: [number(v) for v in getattr(mean, name)[0]]

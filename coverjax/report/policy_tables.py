@@ -53,20 +53,20 @@ def _span(values: "object") -> str:
 
 
 def _numbers(study: PolicyStudy, names: dict[str, str], start: int) -> str:
-    lines = [fit("policy", start) + "  AUC             Gain    common  rare    C(1)   C(K)   F(K)"]
+    lines = [fit("policy", start) + "  AUC     Gain    common  rare    C(1)   F(K)   C(K)"]
     for name, line in study.lines.items():
         mean = line.curves.mean()
         full = "?" if mean.full_coverage is None else _told(mean.full_coverage[0, -1])
-        error = f" ({line.auc_stderr:.4f})" if math.isfinite(line.auc_stderr) else ""
+        error = f" ({line.final_stderr:.4f})" if math.isfinite(line.final_stderr) else ""
         gain = math.nan if line.gain is None else line.gain.pooled
         cells = [
-            f"{_told(line.auc, 4)}{error}".ljust(16),
+            _told(line.auc, 4).ljust(8),
             _told(gain).ljust(8),
             _told(line.common).ljust(8),
             _told(line.rare).ljust(8),
             _told(mean.coverage[0, 0]).ljust(7) if study.budgets[0] == 1 else "?".ljust(7),
-            _told(mean.coverage[0, -1]).ljust(7),
-            full,
+            full.ljust(7),
+            f"{_told(mean.coverage[0, -1])}{error}",
         ]
         lines.append((fit(names[name], start) + "  " + "".join(cells)).rstrip())
     return "\n".join(lines)

@@ -136,7 +136,12 @@ LATENT = "".join(
         ("", [], "log.jsonl: is empty"),
         ("not json\n", [], "log.jsonl:1: malformed JSON"),
         (LATENT, [], "strategies: these labels only repeat the latent"),
-        (None, ["--budget", "99"], "budget: must be at most the number of samples of some input, 8; got 99"),
+        (
+            None,
+            ["--budget", "99"],
+            "budget: must be at most 8, the number of samples of some input; beyond the data an unbiased "
+            "estimate can't go; got 99",
+        ),
         (None, ["--budget", "0"], "--budget: must be at least 1 sample; got 0"),
         (None, ["--coverage", "valid"], "it has no `valid` column"),
         (None, ["--coverage", "best"], "invalid choice 'best' for argument '--coverage'"),

@@ -68,7 +68,7 @@ def test_out_holds_tables_and_figures_and_repeats_to_the_byte(capsys, tmp_path):
         (["--family", "zipf", "--policy", "IID", "--coverage", "valid"], "valid"),
         (["--family", "geometric", "--ratio", "-1"], "ratio"),
         (["--family", "dirichlet", "--concentration", "0"], "concentration"),
-        (["--family", "two_tier", "--strategies", "2", "--common", "2"], "rare"),
+        (["--family", "two_tier", "--strategies", "2", "--common", "2"], "--common"),
     ],
 )
 def test_wrong_options_are_one_line_and_nothing_is_written(capsys, tmp_path, argv, message):
@@ -105,3 +105,55 @@ def test_policies_are_written_as_labels_are():
     assert (policy.order, policy.support) == ("router", 0.1)
     with pytest.raises(InputError, match="must be Name"):
         policy_of("IID()x")
+
+
+WRONG_SHAPE = """
+import coverjax as cj
+from coverjax.policy.base import only
+
+
+class Wrong(cj.Policy):
+    sees, knows, acts_on, markov = "blind", "nothing", "latents", True
+
+    def init(self, known):
+        return ()
+
+    def choose(self, known, state, draw):
+        return only(draw % 2, 2)
+
+    def update(self, known, state, draw, action, matched):
+        return state
+
+
+class Broken(Wrong):
+    def choose(self, known, state, draw):
+        return nothing
+"""
+
+
+@pytest.mark.parametrize("verb", ["exact", "simulate"])
+@pytest.mark.parametrize(("name", "message"), [("Wrong", "must return 6 logits"), ("Broken", "NameError")])
+def test_a_wrong_policy_of_the_user_s_own_is_named(capsys, tmp_path, monkeypatch, verb, name, message):
+    (tmp_path / "wrongpolicy.py").write_text(WRONG_SHAPE)
+    monkeypatch.chdir(tmp_path)
+    code, _, error = run(
+        capsys, verb, "--family", "confusion", "--strategies", "6", "--policy", f"wrongpolicy:{name}"
+    )
+    assert code == 2
+    assert error.startswith(name)
+    assert message in error
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["--rare-below", "nan"], "--rare-below: must be a finite number above 0"),
+        (["--rare-below", "-1"], "--rare-below: must be a finite number above 0"),
+        (["--seed", "99999999999999999999"], "--seed: must be a whole number"),
+        (["--budget", "99999999999999999999"], "--budget: must be at least 1 draw and below 2^53"),
+    ],
+)
+def test_numbers_out_of_range_are_the_user_s_input(capsys, argv, message):
+    code, _, error = run(capsys, "exact", "--family", "zipf", *argv)
+    assert code == 2
+    assert message in error
