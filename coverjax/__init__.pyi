@@ -18,8 +18,10 @@ from .inference.of_curves import interval as interval
 from .inference.units import Interval as Interval
 from .learning import objectives as objectives
 from .learning.advantages import coverage_advantages as coverage_advantages
+from .learning.config import TrainConfig as TrainConfig
 from .learning.labels import EncodedLabels as EncodedLabels
 from .learning.labels import encode_labels as encode_labels
+from .learning.training import train_policy as train_policy
 from .logs.counts import CountTable as CountTable
 from .logs.drawing import draw_log as draw_log
 from .logs.drawing import fitted_law as fitted_law
@@ -46,6 +48,7 @@ from .policy.greedy import GreedyLatent as GreedyLatent
 from .policy.iid import IID as IID
 from .policy.latent import LatentIID as LatentIID
 from .policy.latent import LatentNoRepeat as LatentNoRepeat
+from .policy.learned import LearnedLatent as LearnedLatent
 from .policy.no_repeat import BaseNoRepeat as BaseNoRepeat
 from .policy.optimal import OptimalLatent as OptimalLatent
 from .policy.oracle import EnvelopeOracle as EnvelopeOracle

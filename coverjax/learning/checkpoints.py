@@ -1,0 +1,79 @@
+"""Training that can be interrupted: the whole state in one file, whole or not at all."""
+
+import hashlib
+import json
+import os
+import pathlib
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from coverjax._version import __version__
+from coverjax.foundation.checks import file_error
+from coverjax.foundation.files import whole_file
+
+FORMAT = "coverjax-training-1"
+
+
+def fingerprint(facts: dict[str, Any], arrays: Any) -> str:
+    """Return a name of a training: its settings and every number that goes into it."""
+    digest = hashlib.blake2b(json.dumps(facts, sort_keys=True, default=str).encode(), digest_size=16)
+    for leaf in jax.tree.leaves(arrays):
+        array = np.ascontiguousarray(leaf)
+        digest.update(f"{array.dtype}{array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def write_checkpoint(
+    path: str | os.PathLike[str], name: str, step: int, state: Any, history: dict[str, Any]
+) -> None:
+    """Write the state after `step` updates, bit for bit.
+
+    Raises:
+        InputError: the place can't be written to.
+    """
+    header = {"format": FORMAT, "version": __version__, "training": name, "step": step}
+    arrays = {f"state{place}": np.asarray(leaf) for place, leaf in enumerate(jax.tree.leaves(state))}
+    told = {f"history_{key}": np.asarray(values) for key, values in history.items()}
+    content: dict[str, Any] = {"header": np.array(json.dumps(header)), **arrays, **told}
+    with whole_file(path) as part, part.open("wb") as file:
+        np.savez(file, **content)
+
+
+def read_checkpoint(
+    path: str | os.PathLike[str], name: str, state: Any, history: dict[str, Any]
+) -> tuple[int, Any, dict[str, Any]] | None:
+    """Return the step, state and history of a checkpoint; None where there is no file yet.
+
+    Args:
+        name: the training that goes on.
+        state: a state of the same structure.
+        history: a history with the same names.
+
+    Raises:
+        InputError: the file is no checkpoint, or one of another training.
+    """
+    if not pathlib.Path(path).exists():
+        return None
+    leaves, structure = jax.tree.flatten(state)
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            header = json.loads(str(file["header"]))
+            if header["format"] != FORMAT:
+                raise KeyError(FORMAT)
+            if header["training"] != name:
+                raise file_error(
+                    path,
+                    None,
+                    "checkpoint",
+                    "must be of this training (same key, model, budget, objective and settings); it is of "
+                    "another; choose another file, or remove it",
+                )
+            arrays = [jnp.asarray(file[f"state{place}"]) for place in range(len(leaves))]
+            told = {key: file[f"history_{key}"].tolist() for key in history}
+    except (OSError, KeyError, TypeError, json.JSONDecodeError) as error:
+        raise file_error(path, None, "checkpoint", f"must be a checkpoint of coverjax; {error}") from error
+    return int(header["step"]), jax.tree.unflatten(structure, arrays), told

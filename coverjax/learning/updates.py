@@ -1,0 +1,174 @@
+"""The compiled part of training: blocks of updates, and evaluations, for several seeds side by side."""
+
+import math
+from functools import partial
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Float, Int
+
+from coverjax.learning.gradients import Climb, Estimate, estimate_one
+from coverjax.learning.problem import Problem
+from coverjax.policy.networks import DTYPE
+from coverjax.policy.stage import Frozen, joined
+
+
+class Pace(NamedTuple):
+    """How large the updates are.
+
+    Attributes:
+        rate: Adam's learning rate at its largest.
+        decay: how it falls.
+        warmup: updates over which it rises.
+        steps: updates in all.
+        memory: Adam's b1, b2 and epsilon.
+    """
+
+    rate: float
+    decay: str
+    warmup: int
+    steps: int
+    memory: tuple[float, float, float]
+
+
+class Program(NamedTuple):
+    """What is compiled, hashable.
+
+    Attributes:
+        climb: what is climbed, and how.
+        frozen: the policy without its numbers.
+        pace: the learning rates.
+        rows: number of inputs trained on.
+        batch: inputs of one update.
+        chunk: inputs whose gradient is computed at once.
+        apart: whether every input has parameters of its own: then gradients are added up, not averaged, so
+            that an update does not depend on how many inputs there are.
+    """
+
+    climb: Climb
+    frozen: Frozen
+    pace: Pace
+    rows: int
+    batch: int
+    chunk: int
+    apart: bool
+
+
+class Fixed(NamedTuple):
+    """What does not change while training: the inputs, the numbers of the policy that are not trained."""
+
+    problem: Problem
+    numbers: Any
+
+
+def optimiser(pace: Pace) -> optax.GradientTransformation:
+    """Return Adam with the learning rates of `pace`."""
+
+    def rate(count: jax.Array) -> jax.Array:
+        done = count.astype(DTYPE)
+        size = jnp.asarray(pace.rate, DTYPE)
+        if pace.decay == "cosine":
+            size = size * 0.5 * (1.0 + jnp.cos(math.pi * done / pace.steps))
+        if pace.warmup:
+            size = size * jnp.minimum((done + 1.0) / pace.warmup, 1.0)
+        return size
+
+    b1, b2, eps = pace.memory
+    return optax.adam(rate, b1=b1, b2=b2, eps=eps)
+
+
+@partial(jax.jit, static_argnames=("program", "block"))
+def advance(
+    params: Any, opt: Any, fixed: Fixed, keys: jax.Array, first: jax.Array, program: Program, block: int
+) -> tuple[Any, Any, Float[jax.Array, "seeds block"]]:
+    """Make `block` updates from number `first` on; return parameters, optimiser state and the objective met.
+
+    The random numbers of an update are named by the seed's key and the update's number.
+    """
+    rest = joined(fixed.numbers, program.frozen)
+    tool = optimiser(program.pace)
+
+    def of_seed(params: Any, opt: Any, key: jax.Array) -> tuple[Any, Any, jax.Array]:
+        def update(carry: tuple, number: jax.Array) -> tuple[tuple, jax.Array]:
+            params, opt = carry
+            slope, met = _slope(params, rest, fixed.problem, jax.random.fold_in(key, number), program)
+            change, opt = tool.update(jax.tree.map(jnp.negative, slope), opt, params)
+            return (optax.apply_updates(params, change), opt), met
+
+        numbers = first + jnp.arange(block, dtype=jnp.int32)
+        (params, opt), met = jax.lax.scan(update, (params, opt), numbers)
+        return params, opt, met
+
+    return jax.vmap(of_seed)(params, opt, keys)
+
+
+def _slope(
+    params: Any, rest: Any, problem: Problem, key: jax.Array, program: Program
+) -> tuple[Any, Float[jax.Array, ""]]:
+    """The derivative of the mean (or sum) over a batch, and the mean objective in it."""
+    drawing, running = jax.random.split(key)
+    size = program.batch
+    parts = -(-size // program.chunk)
+
+    def total(params: Any, part: Problem, keys: jax.Array, there: jax.Array) -> tuple[jax.Array, jax.Array]:
+        found = _estimates(params, rest, part, keys, program.climb)
+        weight = part.weight * there
+        met = jnp.stack([jnp.sum(weight * found.objective), jnp.sum(weight)])
+        return jnp.sum(weight * found.surrogate), met
+
+    both = jax.grad(total, has_aux=True)
+    if parts == 1 and size == program.rows:
+        keys = _keys(running, jnp.arange(size, dtype=jnp.int32))
+        slope, sums = both(params, problem, keys, jnp.ones(size, DTYPE))
+    else:
+        index = jax.random.permutation(drawing, program.rows)[:size].astype(jnp.int32)
+        there = (jnp.arange(parts * program.chunk) < size).astype(DTYPE)
+        index = jnp.pad(index, (0, parts * program.chunk - size))
+
+        def add(carry: tuple, part: tuple) -> tuple[tuple, None]:
+            index, there = part
+            found = both(params, _taken(problem, index), _keys(running, index), there)
+            return jax.tree.map(jnp.add, carry, found), None
+
+        zero = (jax.tree.map(jnp.zeros_like, params), jnp.zeros(2, DTYPE))
+        split = (index.reshape(parts, -1), there.reshape(parts, -1))
+        (slope, sums), _ = jax.lax.scan(add, zero, split)
+    scale = 1.0 if program.apart else 1.0 / size
+    return jax.tree.map(lambda leaf: scale * leaf, slope), sums[0] / sums[1]
+
+
+@partial(jax.jit, static_argnames=("program",))
+def evaluate(
+    params: Any, fixed: Fixed, keys: jax.Array, program: Program
+) -> tuple[Float[jax.Array, "seeds inputs"], Float[jax.Array, "seeds inputs"]]:
+    """Return each input's value and objective, estimated as in training, with random numbers that stay."""
+    rest = joined(fixed.numbers, program.frozen)
+    inputs = fixed.problem.weight.shape[0]
+
+    def of_seed(params: Any, key: jax.Array) -> tuple[jax.Array, jax.Array]:
+        policy = eqx.combine(params, rest)
+
+        def one(row: tuple[Problem, jax.Array]) -> tuple[jax.Array, jax.Array]:
+            found = estimate_one(policy, *row, program.climb)
+            return found.value, found.objective
+
+        keys = _keys(key, jnp.arange(inputs, dtype=jnp.int32))
+        return jax.lax.map(one, (fixed.problem, keys), batch_size=program.chunk)
+
+    return jax.vmap(of_seed)(params, keys)
+
+
+def _estimates(params: Any, rest: Any, part: Problem, keys: jax.Array, climb: Climb) -> Estimate:
+    policy = eqx.combine(params, rest)
+    return jax.vmap(lambda one, key: estimate_one(policy, one, key, climb))(part, keys)
+
+
+def _keys(key: jax.Array, index: Int[jax.Array, " inputs"]) -> jax.Array:
+    return jax.vmap(lambda number: jax.random.fold_in(key, number))(index)
+
+
+def _taken(problem: Problem, index: Int[jax.Array, " inputs"]) -> Problem:
+    return jax.tree.map(lambda leaf: leaf[index], problem)
