@@ -65,3 +65,28 @@ def pass_at_k_weights(correct, k):
     n, c = len(correct), sum(correct)
     wrong = 1 - Fraction(comb(n - 1 - c, k - 1), comb(n - 1, k - 1)) if n > c else Fraction(0)
     return [Fraction(k, n) * (1 if flag else wrong) for flag in correct]
+
+
+def best_router_auc(table, draws):
+    """The largest AUC of independent draws over all routers, by SciPy's SLSQP with the analytic gradient."""
+    import numpy as np
+    from scipy.optimize import minimize
+
+    latents = len(table)
+    k = np.arange(1, draws + 1)[:, None]
+
+    def loss(router):
+        miss = 1 - np.clip(router @ table, 0, 1)
+        power = miss[None] ** (k - 1)
+        return (power * miss).mean() - 1, -(table @ (k * power).mean(axis=0)) / table.shape[1]
+
+    found = minimize(
+        loss,
+        np.full(latents, 1 / latents),
+        jac=True,
+        method="SLSQP",
+        bounds=[(0, 1)] * latents,
+        constraints=[{"type": "eq", "fun": lambda r: r.sum() - 1, "jac": lambda r: np.ones(latents)}],
+        options={"ftol": 1e-11, "maxiter": 500},
+    )
+    return -found.fun

@@ -76,8 +76,11 @@ class _Tally:
     def keep(self, row: int, found: Discoveries) -> None:
         """Add some runs of one input."""
         at = self._places(found.time)
-        new = np.ones_like(found.time) if found.new is None else found.new
-        size = np.cumsum(new, axis=0, dtype=np.int64)
+        if found.new is None:  # discovery by discovery one more: views, no arrays
+            new = np.broadcast_to(np.int64(1), at.shape)
+            size = np.broadcast_to(np.arange(1, len(at) + 1)[:, None], at.shape)
+        else:
+            new, size = found.new, np.cumsum(found.new, axis=0, dtype=np.int64)
         with self._lock:
             self._add_sizes(row, at, new, size, found.new is None)
             self._add_novelty(row, found.time, at, new)
@@ -131,7 +134,10 @@ class _Tally:
             self._add(sums.distinct, row, at, new)
             if sums.distinct_squares is not None:
                 self._add(sums.distinct_squares, row, at, new * (2 * size - new))
-        if sums.full is not None:
+        if sums.full is not None and single:
+            last = int(self._declared[row])
+            self._add(sums.full, row, at[last - 1 : last] if last else at[:0])
+        elif sums.full is not None:
             self._add(sums.full, row, at[(size == self._declared[row]) & (new > 0)])
 
     def _add_novelty(self, row: int, time: np.ndarray, at: np.ndarray, new: np.ndarray) -> None:
