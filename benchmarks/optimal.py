@@ -10,8 +10,8 @@ from benchmarks.harness import Row, against
 def numpy_optimal(table: np.ndarray, draws: int) -> np.ndarray:
     """Coverage of the optimal policy of single-label generators [inputs, latents, strategies] at each draw.
 
-    Backward: V_t(S) = max_z sum_s W[z, s] (new(s, S) weight + V_{t+1}(S + s)) + (1 - sum_s W[z, s]) V_{t+1}(S);
-    forward: the law of the seen set under the best z. Vectorised over inputs and subsets.
+    Backward: V_t(S) = max_z sum_s W[z, s] (new(s, S) weight + V_{t+1}(S + s)) + (1 - sum_s W[z, s])
+    V_{t+1}(S); forward: the law of the seen set under the best z. Vectorised over inputs and subsets.
     """
     inputs, _, strategies = table.shape
     subsets = np.arange(1 << strategies)

@@ -88,7 +88,10 @@ class _Means:
         """Keep scale x total / trials under a name, if it is wanted and there."""
         if total is None or name not in self._names:
             return
-        self.mean[name] = total / self._trials * scale
+        mean = total / self._trials
+        if not isinstance(scale, float) or scale != 1.0:
+            mean *= scale  # in place: at many budgets a copy costs more than the simulation
+        self.mean[name] = mean
         if squares is not None:
             self.error[name] = self.spread(total, squares) * scale
 
