@@ -67,10 +67,20 @@ class Runs:
 def matched(matches: np.ndarray) -> np.ndarray:
     """Return how many samples match each label, [runs, samples, labels] -> int64 [runs, labels].
 
-    A product with ones: NumPy's sum over the middle axis takes five times as long. float32 holds these
-    whole numbers exactly up to 2^24 samples of a run.
+    By folding the samples in halves, in bytes while no count can pass 255: NumPy's sum over the middle axis
+    takes ten times as long.
     """
-    if matches.shape[1] >= 1 << 24:
-        return matches.sum(axis=1)
-    ones = np.ones((1, matches.shape[1]), np.float32)
-    return (ones @ matches.astype(np.float32))[:, 0, :].astype(np.int64)
+    if matches.shape[1] == 0:
+        return np.zeros((matches.shape[0], matches.shape[2]), np.int64)
+    counts: np.ndarray = np.ascontiguousarray(matches).view(np.uint8)
+    largest = 1
+    while counts.shape[1] > 1:
+        largest *= 3  # two halves, and at an odd number of samples the last one
+        if largest > 255 and counts.dtype == np.uint8:
+            counts = counts.astype(np.int64)
+        half = counts.shape[1] // 2
+        folded = counts[:, :half] + counts[:, half : 2 * half]
+        if counts.shape[1] % 2:
+            folded[:, 0] += counts[:, -1]
+        counts = folded
+    return counts[:, 0].astype(np.int64)

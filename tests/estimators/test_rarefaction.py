@@ -8,6 +8,7 @@ import pytest
 import reference
 
 from coverjax.estimators.rarefaction import estimate
+from coverjax.estimators.runs import matched
 from coverjax.foundation.checks import InputError
 from coverjax.logs.counts import CountTable
 from coverjax.logs.log import SampleLog
@@ -302,3 +303,11 @@ def test_logs_without_labels_or_latents_work():
     assert np.isnan(empty.coverage).all()
     log = SampleLog.from_arrays(np.ones((1, 2, 1), bool), latent=[[-1, -1]])
     assert (estimate(log).coverage == 1.0).all()
+
+
+@pytest.mark.parametrize("samples", [0, 1, 2, 3, 7, 64, 127, 255, 256, 1_000, 3_001])
+def test_matches_are_counted_by_folding(rng, samples):
+    full = np.ones((2, samples, 3), bool)
+    mixed = rng.random((2, samples, 3)) < 0.7
+    for matches in (full, mixed, mixed[:, ::-1]):
+        np.testing.assert_array_equal(matched(matches), matches.sum(axis=1))
