@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from coverjax._version import __version__
-from coverjax.foundation.checks import file_error
+from coverjax.foundation.checks import InputError, file_error
 from coverjax.foundation.files import whole_file
 
 FORMAT = "coverjax-training-1"
@@ -74,6 +74,8 @@ def read_checkpoint(
                 )
             arrays = [jnp.asarray(file[f"state{place}"]) for place in range(len(leaves))]
             told = {key: file[f"history_{key}"].tolist() for key in history}
-    except (OSError, KeyError, TypeError, json.JSONDecodeError) as error:
+    except InputError:
+        raise
+    except (OSError, KeyError, TypeError, ValueError) as error:  # ValueError: no archive, or no JSON in it
         raise file_error(path, None, "checkpoint", f"must be a checkpoint of coverjax; {error}") from error
     return int(header["step"]), jax.tree.unflatten(structure, arrays), told
