@@ -208,7 +208,7 @@ def test_a_batch_is_a_sample_of_the_inputs_and_its_gradient_their_mean(rng, key)
         _, chunked = cj.train_policy(jax.random.clone(key), cj.LearnedLatent, model, K, **settings)
     finally:
         training.GRADIENT_BYTES = before
-    # Adam turns the rounding of a gradient near 0 into a whole step: parameters that do not matter may differ.
+    # Adam turns the rounding of a gradient near 0 into a whole step: such parameters may differ.
     np.testing.assert_allclose(chunked["train"], history["train"], rtol=1e-4)
     small, history = cj.train_policy(key, cj.LearnedLatent, model, K, batch=2, **settings)
     assert np.isfinite(history["train"][0, 1:]).all()
