@@ -88,12 +88,11 @@ def train_policy(
     Raises:
         InputError: a setting without a meaning, a gradient or an objective that this policy can't have.
 
-    >>> from coverjax.model import families
     >>> from coverjax.policy.latent import LatentIID
-    >>> model = families.confusion(4, 3, 0.2, router=[0.8, 0.1, 0.1])
-    >>> policy, history = train_policy(jax.random.key(0), LatentIID, model, 4, steps=100)
-    >>> bool(history["held_out"][0, -1] > history["held_out"][0, 0])
-    True
+    >>> twins = RouterGenerator([[0.8, 0.1, 0.1]], [[[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]])
+    >>> policy, history = train_policy(jax.random.key(0), LatentIID, twins, 2, steps=100)
+    >>> history["held_out"][0].round(3).tolist()        # from a uniform router, 1/3 on the rare one, to 1/2
+    [0.611, 0.625, 0.625]
     """
     settings, options = _settings(config)
     one_of("objective", objective, OBJECTIVES)
