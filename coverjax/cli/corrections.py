@@ -148,8 +148,8 @@ def _help() -> str:
 
 def check_command(options: CheckOptions) -> None:
     """Print what is wrong with cases; leave with 2 where something is."""
-    from coverjax.report.competence_summary import to_text
     from coverjax.report.competence_tables import problems_text
+    from coverjax.report.plain import to_json
 
     paths = _paths(options.cases, "check")
     problems = check_cases(paths, options.pack, options.rule)
@@ -165,7 +165,7 @@ def check_command(options: CheckOptions) -> None:
             "ok": not problems,
             "problems": [dataclasses.asdict(problem) for problem in problems],
         }
-        sys.stdout.write(to_text(document))
+        sys.stdout.write(to_json(document))
     else:
         sys.stdout.write(problems_text(problems, count))
     if problems:
@@ -175,8 +175,9 @@ def check_command(options: CheckOptions) -> None:
 
 def run_command(options: RunOptions) -> None:
     """Run, write, print: the records as they come, everything else when all are there."""
-    from coverjax.report.competence_summary import run_document, to_text
+    from coverjax.report.competence_summary import run_document
     from coverjax.report.competence_tables import run_text
+    from coverjax.report.plain import to_json
 
     paths = _paths(options.cases, "run")
     level = fraction("--level", options.level)
@@ -192,7 +193,7 @@ def run_command(options: RunOptions) -> None:
         command=command_line("run", options),
         options=plain(options),
     )
-    text = to_text(document)
+    text = to_json(document)
     if options.out is not None:
         with whole_folder(options.out) as part:
             written = ["records.jsonl", *_write_run(found, text, part, level, options.seed)]
@@ -240,8 +241,9 @@ def _write_run(found: Competence, text: str, part: pathlib.Path, level: float, s
 def compare_command(options: CompareOptions) -> None:
     """Read two runs, compare, write, print."""
     from coverjax.report.competence_plots import write_comparison_figures
-    from coverjax.report.competence_summary import comparison_document, to_text
+    from coverjax.report.competence_summary import comparison_document
     from coverjax.report.competence_tables import comparison_text
+    from coverjax.report.plain import to_json
 
     level = fraction("--level", options.level)
     a, b = (read_competence(path) for path in (options.a, options.b))
@@ -254,7 +256,7 @@ def compare_command(options: CompareOptions) -> None:
         options=plain(options),
         files=[facts(str(records_file(path))) for path in (options.a, options.b)],
     )
-    text = to_text(document)
+    text = to_json(document)
     if options.out is not None:
         with whole_folder(options.out) as part:
             (part / "summary.json").write_text(text, encoding="utf-8", newline="\n")

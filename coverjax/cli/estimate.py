@@ -18,8 +18,9 @@ from coverjax.foundation.files import whole_folder
 from coverjax.logs.counts import CountTable
 from coverjax.logs.files import facts as file_facts
 from coverjax.logs.reading import read_log
+from coverjax.report.plain import to_json
 from coverjax.report.study import Log, Study, study_log
-from coverjax.report.summary import summary, to_json, write_curves, write_inputs
+from coverjax.report.summary import summary, write_curves, write_inputs
 from coverjax.report.tables import report_text
 
 

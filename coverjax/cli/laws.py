@@ -201,9 +201,9 @@ def report_policies(
     A policy that was not asked for by name and can't be had is left out with its reason; one that was
     asked for is an error.
     """
+    from coverjax.report.plain import to_json
     from coverjax.report.policy_study import document, study_policies
     from coverjax.report.policy_tables import policy_text
-    from coverjax.report.summary import to_json
 
     _check(options)
     with _folder(options.out) as part, Progress(verb) as progress:

@@ -4,20 +4,16 @@ A number that does not exist is null, and the object that holds it says why in `
 the clock, the machine or the place of the outputs.
 """
 
-import csv
-import json
-import math
 import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
-
-import numpy as np
 
 from coverjax._version import __version__
 from coverjax.corrections.aggregates import NOT_MEASURED, Reach, Summary
 from coverjax.corrections.comparing import SystemsComparison
 from coverjax.corrections.competence import REPLAY_GATE, Competence
 from coverjax.inference.units import Interval
+from coverjax.report.plain import number, numbers, with_reason, write_csv
 
 FEW = "an interval over concepts needs at least 2 of them"
 NONE = "no concept is graded"
@@ -68,7 +64,7 @@ def comparison_document(
 ) -> dict[str, Any]:
     """Return a comparison as a document."""
     curve = found.curve
-    band = {"band_low": _numbers(curve.band[0]), "band_high": _numbers(curve.band[1])}
+    band = {"band_low": numbers(curve.band[0]), "band_high": numbers(curve.band[1])}
     decided = {word: getattr(curve, word).tolist() for word in ("wins", "losses", "undecided")}
     return {
         "coverjax": __version__,
@@ -84,8 +80,8 @@ def comparison_document(
         "concepts": curve.inputs,
         "left_out": found.left_out,
         "changed": found.changed,
-        "curve": _reasoned(
-            {"k": curve.budgets.tolist(), "difference": _numbers(curve.difference), **band, **decided},
+        "curve": with_reason(
+            {"k": curve.budgets.tolist(), "difference": numbers(curve.difference), **band, **decided},
             FEW if curve.inputs < 2 else AGREE,
         ),
         "differences": {name: _one(interval) for name, interval in found.differences.items()},
@@ -95,11 +91,6 @@ def comparison_document(
     }
 
 
-def to_text(document: dict[str, Any]) -> str:
-    """Return a document as JSON text: the same bytes for the same document."""
-    return json.dumps(document, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=True) + "\n"
-
-
 def write_concepts(found: Competence, path: pathlib.Path) -> None:
     """Write a line for each concept (and variant): what is read off its curve. Empty: never or not graded."""
     header = ["concept", "split", "order", "distractors", "seed", "status", "expected", "corrections"]
@@ -107,12 +98,10 @@ def write_concepts(found: Competence, path: pathlib.Path) -> None:
     for record in found.records:
         variant = [record["variant"][name] for name in ("order", "distractors", "seed")]
         sizes = [len(record["expected_tokens"]), len(record["curve"]) - 1]
-        numbers = [record[name] for name in READ_OFF]
+        read = [record[name] for name in READ_OFF]
         replays = [len(record["replay_differs_at"]), len(record["failed"])]
-        rows.append(
-            [record["concept"], record["split"], *variant, record["status"], *sizes, *numbers, *replays]
-        )
-    _write_csv(path, [*header, *READ_OFF, "replays_that_differ", "failed_snapshots"], rows)
+        rows.append([record["concept"], record["split"], *variant, record["status"], *sizes, *read, *replays])
+    write_csv(path, [*header, *READ_OFF, "replays_that_differ", "failed_snapshots"], rows)
 
 
 def write_snapshots(found: Competence, path: pathlib.Path) -> None:
@@ -124,14 +113,7 @@ def write_snapshots(found: Competence, path: pathlib.Path) -> None:
         for point in record["curve"]:
             held = "|".join(point["tokens"])
             rows.append([*start, *(point[name] for name in names), held])
-    _write_csv(path, ["concept", "split", "order", "seed", *names, "tokens"], rows)
-
-
-def _write_csv(path: pathlib.Path, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(rows)
+    write_csv(path, ["concept", "split", "order", "seed", *names, "tokens"], rows)
 
 
 def _run_facts(found: Competence) -> dict[str, Any]:
@@ -141,9 +123,9 @@ def _run_facts(found: Competence) -> dict[str, Any]:
 
 def _replay(found: Competence) -> dict[str, Any]:
     share = found.replay_determinism
-    return _reasoned(
+    return with_reason(
         {
-            "replay_determinism": _number(share),
+            "replay_determinism": number(share),
             "gate": REPLAY_GATE,
             "passed": bool(found.replay_gate),
             "snapshots": int(found.there.sum()),
@@ -162,14 +144,14 @@ def _summary(part: Summary) -> dict[str, Any]:
         "variants": part.variants,
         "not_graded": part.not_graded,
         "failed_snapshots": part.failed,
-        "curve": _reasoned(
+        "curve": with_reason(
             {
                 "k": list(range(len(part.curve.mean))),
-                "mean": _numbers(part.curve.mean),
-                "low": _numbers(part.curve.low),
-                "high": _numbers(part.curve.high),
-                "band_low": _numbers(part.band.low),
-                "band_high": _numbers(part.band.high),
+                "mean": numbers(part.curve.mean),
+                "low": numbers(part.curve.low),
+                "high": numbers(part.curve.high),
+                "band_low": numbers(part.band.low),
+                "band_high": numbers(part.band.high),
             },
             reason,
         ),
@@ -187,25 +169,25 @@ def _summary(part: Summary) -> dict[str, Any]:
         "drop_rate": _one(part.drop_rate),
         "saturation_score": _one(part.saturation_score),
         "area_under_the_curve": _one(part.area),
-        "replay_determinism": _number(part.replay_determinism),
-        "replay_by_k": _numbers(part.replay_by_k),
+        "replay_determinism": number(part.replay_determinism),
+        "replay_by_k": numbers(part.replay_by_k),
         "warnings": list(part.warnings),
     }
 
 
 def _reach(reach: Reach) -> dict[str, Any]:
     survival = reach.survival
-    numbers = {
+    told = {
         "reached": reach.reached,
         "restricted_mean": _one(reach.restricted_mean),
         "restricted_to": reach.restricted_to,
-        "median": _number(survival.median),
+        "median": number(survival.median),
         "at_risk": survival.at_risk.tolist(),
         "events": survival.events.tolist(),
-        "survival": _numbers(survival.survival),
-        "survival_stderr": _numbers(survival.stderr),
+        "survival": numbers(survival.survival),
+        "survival_stderr": numbers(survival.stderr),
     }
-    return _reasoned(numbers, "less than half reach it, or none is followed so far")
+    return with_reason(told, "less than half reach it, or none is followed so far")
 
 
 def _concept(record: dict[str, Any]) -> dict[str, Any]:
@@ -216,23 +198,10 @@ def _concept(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _one(interval: Interval, nobody: str = NONE) -> dict[str, Any]:
-    numbers = {
-        "value": _number(interval.mean[0]),
-        "low": _number(interval.low[0]),
-        "high": _number(interval.high[0]),
+    told = {
+        "value": number(interval.mean[0]),
+        "low": number(interval.low[0]),
+        "high": number(interval.high[0]),
         "n": interval.units,
     }
-    return _reasoned(numbers, nobody if not interval.units else FEW if interval.units < 2 else AGREE)
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if math.isfinite(value) else None
-
-
-def _numbers(values: np.ndarray) -> list[float | None]:
-    return [_number(value) for value in values.tolist()]
-
-
-def _reasoned(numbers: dict[str, Any], reason: str) -> dict[str, Any]:
-    missing = any(v is None or (isinstance(v, list) and None in v) for v in numbers.values())
-    return {**numbers, "why_null": reason} if missing else numbers
+    return with_reason(told, nobody if not interval.units else FEW if interval.units < 2 else AGREE)

@@ -9,6 +9,7 @@ import numpy as np
 from coverjax.curves import Curves
 from coverjax.foundation.checks import InputError
 from coverjax.metrics import GainReport, TimeToCoverage, auc, gain_report, gain_split, time_to_coverage
+from coverjax.report.plain import number
 
 TAUS = (0.5, 0.8, 1.0)
 
@@ -206,8 +207,3 @@ def _time(line: PolicyLine, tau: float) -> dict[str, Any]:
         "median": number(float(whole.median)),
         "never": number(float(whole.censored)),
     }
-
-
-def number(value: float) -> float | None:
-    """Return a float, or None where it is no number: NaN is no JSON."""
-    return float(value) if np.isfinite(value) else None

@@ -1,11 +1,11 @@
 """The report on policies as text for a terminal, at most 80 columns wide; and their curves as CSV."""
 
-import csv
 import math
 import pathlib
 
 from coverjax._version import __version__
 from coverjax.curves import PER_BUDGET
+from coverjax.report.plain import cell, write_csv
 from coverjax.report.policy_study import TAUS, PolicyLine, PolicyStudy
 from coverjax.report.text import counted, fit, one_line, unlike, width, wrapped
 
@@ -127,12 +127,4 @@ def write_policy_curves(study: PolicyStudy, path: pathlib.Path, by_input: bool =
         for values in zip(*columns.values(), strict=True):
             rows.append({"policy": name, **dict(zip(columns, values, strict=True))})
     header = list(dict.fromkeys(key for row in rows for key in row))
-    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-        writer = csv.DictWriter(file, header, restval="", lineterminator="\n")
-        writer.writeheader()
-        for row in rows:
-            writer.writerow({key: "" if _missing(value) else value for key, value in row.items()})
-
-
-def _missing(value: object) -> bool:
-    return isinstance(value, float) and not math.isfinite(value)
+    write_csv(path, header, ([cell(row.get(name, "")) for name in header] for row in rows))

@@ -1,8 +1,6 @@
 """An execution plan as rows that a runner fills in, and as a document."""
 
-import csv
 import dataclasses
-import json
 import pathlib
 from collections.abc import Sequence
 from typing import Any
@@ -10,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from coverjax._version import __version__
+from coverjax.report.plain import to_json, write_csv, write_json
 from coverjax.report.route_summary import plan_document
 from coverjax.routing.planning import ESTIMANDS, ExecutionPlan, NextRows
 from coverjax.routing.sampling import SamplingPlan
@@ -42,7 +41,7 @@ class PlanReport:
 
     def json_text(self) -> str:
         """Return the document as JSON text."""
-        return json.dumps(self.document, indent=1, sort_keys=True, allow_nan=False) + "\n"
+        return to_json(self.document)
 
     def cap_text(self, unit: str) -> str:
         """Say what a cost cap affords of each plan."""
@@ -123,7 +122,7 @@ def plan_files(report: PlanReport, folder: pathlib.Path) -> list[str]:
         cohort = [str(bool(report.sample.cohort[task])).lower() for task in rows[:, 0]]
         _write(report, rows, folder / "sample.csv", {"probability": chance, "cohort": cohort})
         names.append("sample.csv")
-    (folder / "plan.json").write_text(report.json_text(), encoding="utf-8", newline="\n")
+    write_json(folder / "plan.json", report.document)
     return [*names, "plan.json"]
 
 
@@ -133,9 +132,8 @@ def _write(
     more = more or {}
     contract, tasks = report.study.contract, report.study.tasks
     assert tasks is not None
-    with path.open("w", encoding="utf-8", newline="") as handle:
-        out = csv.writer(handle, lineterminator="\n")
-        out.writerow(["task", "team", "stack", "seal", *more])
-        for i, (task, team) in enumerate(rows.tolist()):
-            about = [tasks[task], contract.family.names[team], contract.stack, report.seal]
-            out.writerow([*about, *(column[i] for column in more.values())])
+    lines = []
+    for i, (task, team) in enumerate(rows.tolist()):
+        about = [tasks[task], contract.family.names[team], contract.stack, report.seal]
+        lines.append([*about, *(column[i] for column in more.values())])
+    write_csv(path, ["task", "team", "stack", "seal", *more], lines)

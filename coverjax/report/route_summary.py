@@ -1,8 +1,6 @@
 """What a routing study found as a plain document, and as tables to go on with."""
 
-import csv
 import dataclasses
-import math
 import pathlib
 from collections.abc import Sequence
 from typing import Any
@@ -10,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from coverjax._version import __version__
+from coverjax.report.plain import cell, number, write_csv
 from coverjax.routing import regrets
 from coverjax.routing.answers import STACK_INTERNAL, Answer
 from coverjax.routing.evaluation import ContrastResult, RouterResult, TableResult
@@ -101,7 +100,7 @@ def _table(found: TableResult) -> dict[str, Any]:
         "headroom": _answer(found.headroom),
         "best_of_k": {
             "k": budgets.tolist(),
-            "mean": [_number(value) for value in best.tolist()],
+            "mean": [number(value) for value in best.tolist()],
             "tasks_left_out": found.best_of_short,
         },
         "routers": [_router(router) for router in found.routers],
@@ -122,7 +121,7 @@ def _router(router: RouterResult) -> dict[str, Any]:
         "gap_closed": _answer(router.gap_closed),
         "criterion": router.verdict,
         "team_size": router.team_size,
-        "cost": _number(router.cost),
+        "cost": number(router.cost),
         "on_cost_quality_front": router.front,
     }
     return document | _design(router.design)
@@ -136,8 +135,8 @@ def _contrast(pair: ContrastResult) -> dict[str, Any]:
         "differing_tasks": pair.differing,
         "wins_losses_ties": None if pair.counts is None else list(pair.counts),
         "exact_counts": None if pair.exact is None else list(pair.exact),
-        "sign_flip_p": _number(pair.p_value),
-        "sign_flip_p_holm": _number(pair.p_holm),
+        "sign_flip_p": number(pair.p_value),
+        "sign_flip_p_holm": number(pair.p_holm),
     }
     return document | _design(pair.design)
 
@@ -148,11 +147,11 @@ def _design(design: Any) -> dict[str, Any]:
     estimate, interval = design
     return {
         "design": {
-            "horvitz_thompson": _number(estimate.horvitz_thompson),
-            "horvitz_thompson_stderr": _number(estimate.stderr),
-            "hajek": _number(estimate.hajek),
-            "hajek_low": _number(float(interval.low[0])),
-            "hajek_high": _number(float(interval.high[0])),
+            "horvitz_thompson": number(estimate.horvitz_thompson),
+            "horvitz_thompson_stderr": number(estimate.stderr),
+            "hajek": number(estimate.hajek),
+            "hajek_low": number(float(interval.low[0])),
+            "hajek_high": number(float(interval.high[0])),
             "rows": estimate.drawn,
         }
     }
@@ -161,17 +160,13 @@ def _design(design: Any) -> dict[str, Any]:
 def _answer(answer: Answer) -> dict[str, Any]:
     numbers = {
         "kind": answer.kind,
-        "low": _number(answer.low),
-        "high": _number(answer.high),
-        "limit_low": _number(answer.limit_low),
-        "limit_high": _number(answer.limit_high),
+        "low": number(answer.low),
+        "high": number(answer.high),
+        "limit_low": number(answer.limit_low),
+        "limit_high": number(answer.limit_high),
         "why": answer.why,
     }
     return numbers
-
-
-def _number(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
 
 
 def write_routers(result: StudyResult, path: pathlib.Path) -> None:
@@ -187,26 +182,19 @@ def write_routers(result: StudyResult, path: pathlib.Path) -> None:
         f"{q}_{part}" for q in quantities for part in ("kind", "low", "high", "limit_low", "limit_high")
     ]
     plain = {shown: name for name, shown in result.names.items()}
-    with path.open("w", encoding="utf-8", newline="") as handle:
-        out = csv.writer(handle, lineterminator="\n")
-        out.writerow(header)
-        for endpoint, found in result.endpoints.items():
-            for router in found.routers:
-                standing = result.standings[plain[router.name]]
-                row: list[Any] = [endpoint, router.name, standing.role, str(standing.sealed).lower()]
-                row += [
-                    result.study.contract.stack,
-                    router.verdict,
-                    repr(router.team_size),
-                    _cell(router.cost),
-                ]
-                for name in quantities.values():
-                    answer = getattr(router, name)
-                    row += [
-                        answer.kind,
-                        *map(_cell, (answer.low, answer.high, answer.limit_low, answer.limit_high)),
-                    ]
-                out.writerow(row)
+    stack = result.study.contract.stack
+    rows = []
+    for endpoint, found in result.endpoints.items():
+        for router in found.routers:
+            standing = result.standings[plain[router.name]]
+            row: list[Any] = [endpoint, router.name, standing.role, str(standing.sealed).lower()]
+            row += [stack, router.verdict, router.team_size, cell(router.cost)]
+            for name in quantities.values():
+                answer = getattr(router, name)
+                ends = (answer.low, answer.high, answer.limit_low, answer.limit_high)
+                row += [answer.kind, *map(cell, ends)]
+            rows.append(row)
+    write_csv(path, header, rows)
 
 
 def write_tasks(result: StudyResult, path: pathlib.Path) -> None:
@@ -217,22 +205,12 @@ def write_tasks(result: StudyResult, path: pathlib.Path) -> None:
     oracle = regrets.oracle_bounds(outcomes)
     header = ["task", "family", "router", "team", "value_low", "value_high", "regret_low", "regret_high"]
     header += ["oracle_low", "oracle_high"]
-    with path.open("w", encoding="utf-8", newline="") as handle:
-        out = csv.writer(handle, lineterminator="\n")
-        out.writerow(header)
-        for router in found.routers:
-            ends = [
-                *regrets.value_set(outcomes, router.routes),
-                *regrets.regret_set(outcomes, router.routes),
-                *oracle,
-            ]
-            numbers = np.stack(ends, axis=1).tolist()
-            for task, (team, row) in enumerate(zip(router.routes.tolist(), numbers, strict=True)):
-                family = "" if table.clusters is None else table.clusters[task]
-                out.writerow(
-                    [table.tasks[task], family, router.name, table.family.names[team], *map(_cell, row)]
-                )
-
-
-def _cell(value: float) -> str:
-    return repr(float(value)) if math.isfinite(value) else ""
+    rows = []
+    for router in found.routers:
+        values = regrets.value_set(outcomes, router.routes)
+        ends = [*values, *regrets.regret_set(outcomes, router.routes), *oracle]
+        told = np.stack(ends, axis=1).tolist()
+        for task, (team, row) in enumerate(zip(router.routes.tolist(), told, strict=True)):
+            family = "" if table.clusters is None else table.clusters[task]
+            rows.append([table.tasks[task], family, router.name, table.family.names[team], *map(cell, row)])
+    write_csv(path, header, rows)

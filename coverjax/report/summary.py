@@ -4,9 +4,7 @@ A number that does not exist is null, and the object that holds the null says wh
 JSON. Nothing in the document depends on the clock, the machine or the place of the outputs.
 """
 
-import csv
-import json
-import math
+import itertools
 import pathlib
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -17,6 +15,7 @@ from coverjax._version import __version__
 from coverjax.curves import PER_BUDGET, Curves
 from coverjax.inference.comparison import Comparison
 from coverjax.inference.units import Interval
+from coverjax.report.plain import number, numbers, with_reason, write_csv
 from coverjax.report.study import KindStudy, MethodStudy, Study
 
 NO_INPUT = "no input has both enough samples and a declared strategy"
@@ -54,11 +53,6 @@ def summary(
         "comparisons": [_comparison(pair) for pair in study.comparisons],
         "not_compared": list(study.not_compared),
     }
-
-
-def to_json(document: dict[str, Any]) -> str:
-    """Return the document as JSON text: the same bytes for the same document."""
-    return json.dumps(document, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=True) + "\n"
 
 
 def write_curves(study: Study, path: pathlib.Path) -> None:
@@ -111,12 +105,10 @@ def _lists(table: dict[str, np.ndarray]) -> dict[str, list[Any]]:
 def _write_table(parts: list[dict[str, list[Any]]], path: pathlib.Path, first: Sequence[str] = ()) -> None:
     """Write tables below each other; a column that a part lacks is empty there."""
     header = list(dict.fromkeys([*first, *(name for part in parts for name in part)]))
-    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        for part in parts:
-            empty = [""] * len(part["kind"])
-            writer.writerows(zip(*(part.get(name, empty) for name in header), strict=True))
+    rows = (
+        zip(*(part.get(name, [""] * len(part["kind"])) for name in header), strict=True) for part in parts
+    )
+    write_csv(path, header, itertools.chain.from_iterable(rows))
 
 
 def _left_out(curves: Curves) -> np.ndarray:
@@ -150,18 +142,18 @@ def _kind(found: KindStudy) -> dict[str, Any]:
     document: dict[str, Any] = {
         "auc": _interval(found.auc, scalar=True),
         "curves": {name: _interval(interval) for name, interval in found.intervals.items()},
-        "pooled_coverage": _with_reason({"value": _numbers(found.pooled.coverage[0])}, NO_INPUT),
+        "pooled_coverage": with_reason({"value": numbers(found.pooled.coverage[0])}, NO_INPUT),
         "time_to_coverage": {f"{tau:g}": _time(found, tau) for tau in (*found.times, *found.no_times)},
         "forms": curves.provenance.get("forms", {}),
     }
     for name, band in found.bands.items():
         curve = document["curves"][name]
-        curve["band_low"], curve["band_high"] = _numbers(band.low), _numbers(band.high)
+        curve["band_low"], curve["band_high"] = numbers(band.low), numbers(band.high)
     for suffix, spread in (("subset_sd", curves.subset_sd), ("mc_stderr", curves.mc_stderr)):
         for name in PER_BUDGET:
             values = None if spread is None else spread[name]
             if values is not None and name in document["curves"]:
-                document["curves"][name][f"{suffix}_mean"] = _numbers(_mean(values[curves.used]))
+                document["curves"][name][f"{suffix}_mean"] = numbers(_mean(values[curves.used]))
     return document
 
 
@@ -171,11 +163,11 @@ def _mean(values: np.ndarray) -> np.ndarray:
 
 def _interval(interval: Interval, scalar: bool = False) -> dict[str, Any]:
     parts = {"mean": interval.mean, "low": interval.low, "high": interval.high}
-    numbers: dict[str, Any] = {name: _numbers(values) for name, values in parts.items()}
+    told: dict[str, Any] = {name: numbers(values) for name, values in parts.items()}
     if scalar:
-        numbers = {name: values[0] for name, values in numbers.items()}
+        told = {name: values[0] for name, values in told.items()}
     reason = NO_INPUT if not interval.units else FEW_UNITS if interval.units < 2 else NO_VARIANCE
-    return _with_reason(numbers, reason)
+    return with_reason(told, reason)
 
 
 def _time(found: KindStudy, tau: float) -> dict[str, Any]:
@@ -184,19 +176,19 @@ def _time(found: KindStudy, tau: float) -> dict[str, Any]:
         return {**empty, "restricted_to": int(found.curves.budgets[-1]), "why_null": found.no_times[tau]}
     whole = found.times[tau].pooled
     assert whole is not None
-    numbers = {
-        "restricted_mean": _number(float(whole.mean)),
-        "restricted_mean_low": _number(float(whole.mean_low)),
-        "median": _number(float(whole.median)),
-        "never": _number(float(whole.censored)),
+    told = {
+        "restricted_mean": number(float(whole.mean)),
+        "restricted_mean_low": number(float(whole.mean_low)),
+        "median": number(float(whole.median)),
+        "never": number(float(whole.censored)),
         "restricted_to": int(found.curves.budgets[-1]),
     }
-    return _with_reason(numbers, "at least half never get there within the budget")
+    return with_reason(told, "at least half never get there within the budget")
 
 
 def _comparison(pair: Comparison) -> dict[str, Any]:
     low, high = pair.band
-    numbers: dict[str, Any] = {
+    told: dict[str, Any] = {
         "a": pair.a,
         "b": pair.b,
         "quantity": pair.quantity,
@@ -205,27 +197,13 @@ def _comparison(pair: Comparison) -> dict[str, Any]:
         "level": pair.level,
         "multipliers": pair.multipliers,
         "seed": pair.seed,
-        "difference": _numbers(pair.difference),
-        "band_low": _numbers(low),
-        "band_high": _numbers(high),
-        "critical_value": _number(pair.critical_value),
+        "difference": numbers(pair.difference),
+        "band_low": numbers(low),
+        "band_high": numbers(high),
+        "critical_value": number(pair.critical_value),
         "wins": pair.wins.tolist(),
         "losses": pair.losses.tolist(),
         "undecided": pair.undecided.tolist(),
         "warnings": list(pair.warnings),
     }
-    return _with_reason(numbers, FEW_UNITS if pair.inputs < 2 else NO_VARIANCE)
-
-
-def _number(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-def _numbers(values: np.ndarray) -> list[float | None]:
-    return [_number(value) for value in np.asarray(values, dtype=np.float64).tolist()]
-
-
-def _with_reason(numbers: dict[str, Any], reason: str) -> dict[str, Any]:
-    """Add why there are nulls, where there are."""
-    missing = any(v is None or (isinstance(v, list) and None in v) for v in numbers.values())
-    return {**numbers, "why_null": reason} if missing else numbers
+    return with_reason(told, FEW_UNITS if pair.inputs < 2 else NO_VARIANCE)

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from sample_logs import LOGS
 
+from coverjax.report.plain import to_json
 from coverjax.report.study import study_log
-from coverjax.report.summary import summary, to_json, write_curves, write_inputs
+from coverjax.report.summary import summary, write_curves, write_inputs
 
 
 def document(study):
