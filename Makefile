@@ -5,7 +5,11 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 WORKERS ?= 2
 
-.PHONY: demo test test-x64 docs check format bench bench-smoke clean
+.PHONY: demo test test-slow test-x64 docs check format bench bench-smoke clean
+
+# What x64 could change: everything that computes with JAX.
+NUMERIC := tests/foundation tests/model tests/closed_form tests/montecarlo tests/estimators tests/inference \
+           tests/learning tests/test_metrics.py
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -20,10 +24,13 @@ demo: $(READY)            ## a log made on the spot, estimated: tables, figures,
 	$(BIN)/coverjax demo --out coverjax-demo
 
 test: $(READY)            ## the default tests: x64 off, as users have it
-	$(BIN)/python -m pytest -q -n $(WORKERS)
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow"
 
-test-x64: $(READY)        ## the second lane: x64 on, without the slow tests
-	COVERJAX_X64=1 $(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow"
+test-slow: $(READY)       ## the tests of more than a few seconds
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m slow
+
+test-x64: $(READY)        ## the second lane: what computes, with x64 on
+	COVERJAX_X64=1 $(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow" $(NUMERIC)
 
 docs: $(READY)            ## every example in docstrings, README and docs is run
 	$(BIN)/python -m pytest -q -p no:cacheprovider --doctest-modules --doctest-glob='*.md' coverjax README.md docs
