@@ -1,5 +1,6 @@
 from . import corrections as corrections
 from . import routing as routing
+from . import sequences as sequences
 from ._version import __version__ as __version__
 from .closed_form.forms import exact as exact
 from .closed_form.times import expected_time_full as expected_time_full
@@ -8,6 +9,7 @@ from .estimators.rarefaction import estimate as estimate
 from .estimators.resampling import SampleInterval as SampleInterval
 from .estimators.resampling import sample_interval as sample_interval
 from .estimators.utility import patience_utility as patience_utility
+from .estimators.utility import utility_curves as utility_curves
 from .foundation.checks import InputError as InputError
 from .inference.bands import mean_band as mean_band
 from .inference.comparison import Comparison as Comparison

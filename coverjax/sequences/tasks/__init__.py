@@ -1,0 +1,1 @@
+"""The tasks: six families of inputs with declared strategies, and their mixture."""

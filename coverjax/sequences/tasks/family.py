@@ -1,0 +1,193 @@
+"""A family of inputs with one grammar of traces: what each of the six families fills in, and its validator.
+
+A trace is steps separated by ";", then ">" and the final answer. Two questions are asked of it, by principle
+and apart:
+
+* Does each step follow? A family is a small machine: states that the work can be in, and the states that a
+  step leads to. A trace is structurally valid when some path through the states takes all of its steps and
+  ends where the work is finished. This knows nothing of strategies.
+* Whose is it? Numbers have one spelling, so two traces have the same steps exactly when they have the same
+  text: a strategy is credited exactly when the steps that it writes on this input are those of the trace.
+"""
+
+import abc
+import functools
+import re
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from jaxtyping import Float
+
+from coverjax.foundation.checks import InputError, listed, shown
+from coverjax.sequences.tasks.base import Task, ValidationResult, checked_frequencies
+
+NUMBER = "(0|[1-9][0-9]{0,5})"
+"""A whole number in its one spelling; no task needs more than six digits."""
+
+NEXT, LAST = ";", ">"
+"""What stands between steps, and before the final answer."""
+
+DRAWS = 4
+"""An input on which two strategies write the same trace is drawn again, until this many were drawn."""
+
+
+class Family(Task):
+    """Inputs of one kind, the strategies on them, and the machine that says which step may follow."""
+
+    _STRATEGIES: ClassVar[tuple[str, ...]]
+    _PROMPT: ClassVar[re.Pattern[str]]
+    _STEP: ClassVar[re.Pattern[str]]
+    _ANSWER: ClassVar[re.Pattern[str]]
+    _CHARACTERS: ClassVar[str]
+
+    def __init__(self, frequencies: "Sequence[float] | np.ndarray | None" = None) -> None:
+        """Make the task; strategies are as frequent as given, each half the one before by default."""
+        self._frequencies = checked_frequencies(frequencies, self._STRATEGIES)
+        self._known_traces = functools.lru_cache(maxsize=1 << 14)(self._all_traces)
+
+    # What a family fills in.
+
+    @abc.abstractmethod
+    def _draw(self, rng: np.random.Generator) -> Any:
+        """Draw an input, whether or not its traces differ."""
+
+    @abc.abstractmethod
+    def _read(self, match: re.Match[str]) -> Any:
+        """Return the input that a prompt of the right form states, or raise ValueError, saying why not."""
+
+    @abc.abstractmethod
+    def render_x(self, x: Any) -> str:
+        """Return the prompt that states x."""
+
+    @abc.abstractmethod
+    def _steps(self, x: Any, strategy: str) -> list[str]:
+        """Return the steps of a strategy."""
+
+    @abc.abstractmethod
+    def _solution(self, x: Any) -> str:
+        """Return the final answer."""
+
+    @abc.abstractmethod
+    def _start(self, x: Any) -> Hashable:
+        """Return the state before the first step."""
+
+    @abc.abstractmethod
+    def _advance(self, x: Any, state: Any, step: re.Match[str]) -> Iterable[Hashable]:
+        """Yield the states that a step of the right form leads to; none where it doesn't follow."""
+
+    @abc.abstractmethod
+    def _finished(self, x: Any, state: Any) -> bool:
+        """Return whether the work is done in this state."""
+
+    # What follows from it.
+
+    def strategies(self, x: Hashable | None = None) -> tuple[str, ...]:
+        """Return the declared strategies, the same for every input."""
+        return self._STRATEGIES
+
+    @property
+    def frequencies(self) -> Float[np.ndarray, " strategies"]:
+        """Share of each strategy in a corpus."""
+        return self._frequencies
+
+    def frequencies_of(self, x: Hashable) -> Float[np.ndarray, " strategies"]:
+        """Return the share of each strategy in a corpus, the same for every input."""
+        return self._frequencies
+
+    def vocabulary(self) -> tuple[str, ...]:
+        """Return all characters that prompts and traces are written in, sorted."""
+        return tuple(sorted(set(self._CHARACTERS + NEXT + LAST)))
+
+    def family(self, x: Hashable) -> str:
+        """Return the task's own name."""
+        return self.name
+
+    def sample_input(self, rng: np.random.Generator) -> Any:
+        """Draw an input: the first of four on which all traces differ, else the last of them.
+
+        So a small share of ambiguous inputs is left (docs/tasks.md has it for each family).
+        """
+        for _ in range(DRAWS):
+            x = self._draw(rng)
+            if len(set(self._traces(x).values())) == len(self._STRATEGIES):
+                return x
+        return x
+
+    def parse_x(self, x_text: str) -> Any:
+        """Return the input that a prompt states.
+
+        Raises:
+            InputError: it states none.
+        """
+        match = self._PROMPT.fullmatch(x_text)
+        fault = f"must be a prompt such as {shown(self.render_x(self._draw(np.random.default_rng(0))))}"
+        if match is not None:
+            try:
+                return self._read(match)
+            except ValueError as error:
+                fault = str(error)
+        raise InputError(f"x_text: {fault}; got {shown(x_text)}")
+
+    def render(self, x: Hashable, strategy: str) -> str:
+        """Return the trace of a strategy on x: its steps and the final answer."""
+        if strategy not in self._STRATEGIES:
+            raise InputError(f"strategy: must be one of {listed(self._STRATEGIES)}; got {shown(strategy)}")
+        return self._traces(x)[strategy] + LAST + self._solution(x)
+
+    def validate_y_text(self, x: Hashable, y_text: str) -> ValidationResult:
+        """Say what a generated text is, as a trace for x. Blanks around the text are not looked at."""
+        if not isinstance(y_text, str):
+            raise InputError(f"y_text: must be text; got {shown(y_text)}")
+        traces = self._traces(x)
+        body, mark, answer = y_text.strip().partition(LAST)
+        steps = [self._STEP.fullmatch(step) for step in body.split(NEXT)]
+        fault = self._unreadable(body.split(NEXT), steps, mark, answer)
+        if fault:
+            return ValidationResult(False, False, False, None, fault)
+        correct = answer == self._solution(x)
+        fault = self._unfounded(x, [step for step in steps if step])
+        if fault:
+            return ValidationResult(True, False, correct, frozenset(), fault)
+        matches = frozenset(name for name, trace in traces.items() if trace == body)
+        fault = "" if matches else "the steps follow, but no strategy takes them"
+        return ValidationResult(True, True, correct, matches, fault)
+
+    def _traces(self, x: Any) -> dict[str, str]:
+        """Return the steps of each strategy on x, without the final answer."""
+        if not isinstance(x, tuple):
+            raise self._stranger(x)
+        return self._known_traces(x)
+
+    def _stranger(self, x: Any) -> InputError:
+        return InputError(f"x: must be an input of {self.name}, from sample_input or parse_x; got {shown(x)}")
+
+    def _all_traces(self, x: Any) -> dict[str, str]:
+        try:
+            same = self.parse_x(self.render_x(x)) == x
+        except (TypeError, ValueError, AttributeError, IndexError):
+            same = False
+        if not same:
+            raise self._stranger(x)
+        return {name: NEXT.join(self._steps(x, name)) for name in self._STRATEGIES}
+
+    def _unreadable(
+        self, texts: list[str], steps: "list[re.Match[str] | None]", mark: str, answer: str
+    ) -> str:
+        """Return why a text is no trace by its grammar; empty where it is one."""
+        if not mark:
+            return f"there is no {LAST!r} with a final answer"
+        if None in steps:
+            return f"step {steps.index(None) + 1} can't be read: {shown(texts[steps.index(None)])}"
+        return "" if self._ANSWER.fullmatch(answer) else f"the final answer can't be read: {shown(answer)}"
+
+    def _unfounded(self, x: Any, steps: "list[re.Match[str]]") -> str:
+        """Return which step doesn't follow from those before; empty where all do."""
+        states: set[Hashable] = {self._start(x)}
+        for number, step in enumerate(steps, start=1):
+            states = {after for state in states for after in self._advance(x, state, step)}
+            if not states:
+                return f"step {number} doesn't follow: {shown(step.group())}"
+        return (
+            "" if any(self._finished(x, state) for state in states) else "the steps end before the work does"
+        )
