@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from coverjax.foundation.checks import InputError, listed, shown
+from coverjax.foundation.checks import InputError, listed, one_of, shown
+from coverjax.foundation.files import whole_file
 
 PER_BUDGET = (
     "coverage",
@@ -89,6 +90,8 @@ class Curves:
             [inputs, M]; NaN beyond an input's own strategies.
         strategy_probability: probability that one draw matches a strategy, [inputs, M], where the
             producer knows or estimates it; what `gain_split` calls rare or common.
+        utility: what samples are worth by name (pass@k, ...), each [inputs, B]; `utility_curves` fills it.
+            An input without declared strategies has these all the same.
         mc_stderr: standard errors of simulated curves (a Monte Carlo error, not an interval for a
             population).
         subset_sd: standard deviation over k-subsets of the samples of a log. It is 0 at k = n and is
@@ -116,6 +119,7 @@ class Curves:
     count_law: np.ndarray | None = None
     strategy_auc: np.ndarray | None = None
     strategy_probability: np.ndarray | None = None
+    utility: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
     mc_stderr: Spread | None = None
     subset_sd: Spread | None = None
     short: np.ndarray | None = None
@@ -138,10 +142,26 @@ class Curves:
         return bool(self.budgets[0] == 1 and self.budgets[-1] == len(self.budgets))
 
     @property
+    def enough(self) -> np.ndarray:
+        """Inputs with enough samples, bool [inputs]."""
+        return np.ones(self.inputs, bool) if self.short is None else ~self.short
+
+    @property
     def used(self) -> np.ndarray:
         """Inputs that enter means: enough samples and at least one declared strategy, bool [inputs]."""
-        enough = np.ones(self.inputs, bool) if self.short is None else ~self.short
-        return enough & (self.declared > 0)
+        return self.enough & (self.declared > 0)
+
+    def used_for(self, name: str) -> np.ndarray:
+        """Inputs that enter the mean of one curve: a utility needs no declared strategy, bool [inputs]."""
+        return self.enough if name in self.utility else self.used
+
+    def curve(self, name: str) -> np.ndarray:
+        """Return a curve with one number per input and budget by its name, [inputs, B], else raise."""
+        if name in self.utility:
+            return self.utility[name]
+        one_of("quantity", name, (*PER_BUDGET, *self.utility))
+        self.need(name)
+        return getattr(self, name)
 
     def need(self, *names: str) -> None:
         """Raise unless these curves are there, saying how to ask for them."""
@@ -159,7 +179,8 @@ class Curves:
         """
         keep = self.used
         row = {name: _mean_row(getattr(self, name), keep) for name in (*PER_BUDGET, "count_law")}
-        return self._one_row("mean", row)
+        worth = {name: _some_mean(values, self.enough) for name, values in self.utility.items()}
+        return dataclasses.replace(self._one_row("mean", row), utility=worth)
 
     def pooled(self) -> "Curves":
         """Sum over the inputs in use: coverage is found strategies over declared strategies.
@@ -203,6 +224,7 @@ class Curves:
             values = getattr(self, name)
             if values is not None:
                 table[name] = values.reshape(-1)
+        table |= {name: values.reshape(-1) for name, values in self.utility.items()}
         for suffix, spread in (("mc_stderr", self.mc_stderr), ("subset_sd", self.subset_sd)):
             for name in PER_BUDGET:
                 values = None if spread is None else spread[name]
@@ -217,21 +239,25 @@ class Curves:
         return [dict(zip(table, values, strict=True)) for values in zip(*lists, strict=True)]
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
-        """Write the long table to a Parquet file, under a temporary name that is then renamed."""
+        """Write the long table to a Parquet file, under a temporary name that is then renamed.
+
+        Names of inputs and methods are text there.
+
+        Raises:
+            InputError: the path can't be written to.
+        """
         import duckdb
 
         table = self.columns()
         for name in ("method", "input"):
             table[name] = np.array([str(value) for value in table[name]])
-        temporary = f"{os.fspath(path)}.part-{os.getpid()}"
-        with duckdb.connect() as connection:
+        casts = ", ".join(f"{name}::VARCHAR AS {name}" for name in ("method", "input"))
+        rest = ", ".join(f'"{name}"' for name in table if name not in ("method", "input"))
+        query = f"SELECT {casts}, {rest} FROM curves"
+        with whole_file(path) as part, duckdb.connect() as connection:
             connection.register("curves", table)
-            casts = ", ".join(f"{name}::VARCHAR AS {name}" for name in ("method", "input"))
-            rest = ", ".join(f'"{name}"' for name in table if name not in ("method", "input"))
-            query = f"SELECT {casts}, {rest} FROM curves"
-            quoted = temporary.replace("'", "''")
+            quoted = str(part).replace("'", "''")
             connection.execute(f"COPY ({query}) TO '{quoted}' (FORMAT parquet)")
-        os.replace(temporary, path)
 
     def to_pandas(self) -> Any:
         """Return the long table as a pandas DataFrame (pandas must be installed)."""
@@ -243,6 +269,10 @@ class Curves:
 def _mean_row(values: np.ndarray | None, keep: np.ndarray) -> np.ndarray | None:
     if values is None:
         return None
+    return _some_mean(values, keep)
+
+
+def _some_mean(values: np.ndarray, keep: np.ndarray) -> np.ndarray:
     if not keep.any():
         return np.full((1, *values.shape[1:]), np.nan)
     return values[keep].mean(axis=0, keepdims=True)

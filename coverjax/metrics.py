@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from coverjax.curves import Curves
 from coverjax.foundation.checks import InputError, listed, shown
 from coverjax.foundation.shapes import pad_axis
+from coverjax.foundation.shares import need
 
 NO_ROOM = 1e-12
 """An oracle that is better than iid by no more than this (an AUC, a fraction) leaves nothing to gain."""
@@ -219,15 +220,6 @@ def gain_split(
         )
     scale = np.where(defined, curves.declared * (report.auc_oracle - report.auc_iid), np.nan)
     return np.where(rare, 0.0, change).sum(axis=1) / scale, np.where(rare, change, 0.0).sum(axis=1) / scale
-
-
-def need(tau: float, declared: int) -> int:
-    """Return how many strategies the fraction `tau` of `declared` ones asks for.
-
-    ceil(tau x M - 1e-9) in float64, at least 1 (0 where M = 0). Definition and law both use this helper: 0.7
-    x 10 is 7 plus rounding, and must ask for 7, not 8.
-    """
-    return max(1, math.ceil(float(tau) * int(declared) - 1e-9)) if declared > 0 else 0
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from coverjax.curves import PER_BUDGET, Curves
-from coverjax.foundation.checks import InputError, fraction, one_of
+from coverjax.curves import Curves
+from coverjax.foundation.checks import InputError, fraction
 from coverjax.inference.bands import MULTIPLIERS, critical_value
 from coverjax.inference.cautions import TIE, cautions
 from coverjax.inference.units import cluster_codes, moments
@@ -93,9 +93,8 @@ def compare(
     Approximate, like `mean_band`, which it is on differences.
     """
     level = fraction("level", level)
-    one_of("quantity", quantity, PER_BUDGET)
     rows_a, rows_b, left_out = _paired_rows(a, b, quantity)
-    first, second = getattr(a, quantity)[rows_a], getattr(b, quantity)[rows_b]
+    first, second = a.curve(quantity)[rows_a], b.curve(quantity)[rows_b]
     labels = None if clusters is None else _labels(clusters, a)[rows_a]
     values = first - second
     scale = np.maximum(np.abs(first).max(axis=0), np.abs(second).max(axis=0))
@@ -128,7 +127,7 @@ def compare(
 def _paired_rows(a: Curves, b: Curves, quantity: str) -> tuple[np.ndarray, np.ndarray, int]:
     """Rows of the inputs that both can show, in a's order, and how many inputs were left out."""
     for curves in (a, b):
-        curves.need(quantity)
+        curves.curve(quantity)
         if "aggregate" in curves.provenance:
             raise InputError(
                 "compare: needs a row for each input; pass the curves that the mean was made from"
@@ -140,7 +139,8 @@ def _paired_rows(a: Curves, b: Curves, quantity: str) -> tuple[np.ndarray, np.nd
         )
     place = {name: row for row, name in enumerate(b.ids.tolist())}
     common = [(row, place[name]) for row, name in enumerate(a.ids.tolist()) if name in place]
-    pairs = [(i, j) for i, j in common if a.used[i] and b.used[j]]
+    used_a, used_b = a.used_for(quantity), b.used_for(quantity)
+    pairs = [(i, j) for i, j in common if used_a[i] and used_b[j]]
     if not pairs:
         why = "all of these short or without declared strategies" if common else "check the ids"
         raise InputError(

@@ -5,27 +5,29 @@ from typing import Any
 
 import numpy as np
 
-from coverjax.curves import PER_BUDGET, Curves
+from coverjax.curves import Curves
 from coverjax.foundation.checks import InputError, one_of
 from coverjax.inference.bands import mean_band
 from coverjax.inference.cautions import UNIT
 from coverjax.inference.intervals import mean_interval
 from coverjax.inference.units import Interval
 
-FRACTIONS = frozenset({"coverage", "novelty_any", "full_coverage", "latent_coverage"})
+FRACTIONS = frozenset(
+    {"coverage", "novelty_any", "full_coverage", "latent_coverage"}
+    | {"pass_at_k", "pass_all_k", "cover_at_tau", "majority_at_k", "best_of_k_correct"}
+)
 """The curves that lie between 0 and 1."""
 
 
 def used_values(curves: Curves, quantity: str) -> np.ndarray:
     """Return a curve of the inputs in use, [units, B], else raise."""
-    one_of("quantity", quantity, PER_BUDGET)
-    curves.need(quantity)
+    values = curves.curve(quantity)
     if "aggregate" in curves.provenance:
         raise InputError(
             f"curves: an interval over inputs needs a row for each input; these are their "
             f"{curves.provenance['aggregate']}: pass the curves it was made from"
         )
-    return getattr(curves, quantity)[curves.used]
+    return values[curves.used_for(quantity)]
 
 
 def curve_interval(
@@ -48,7 +50,7 @@ def curve_interval(
                 f"clusters: must give one label for each of the {curves.inputs} inputs; "
                 f"got shape {labels.shape}"
             )
-        labels = labels[curves.used]
+        labels = labels[curves.used_for(quantity)]
     bounds = UNIT if quantity in FRACTIONS else None
     if method == "band":
         return mean_band(values, level, labels, seed, bounds=bounds)
