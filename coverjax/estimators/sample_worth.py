@@ -76,13 +76,14 @@ def share_right(batch: Batch, tau: float) -> np.ndarray:
     return tails[place.reshape(-1)]
 
 
-def best_of(batch: Batch, worth: np.ndarray) -> np.ndarray:
+def best_of(batch: Batch, worth: np.ndarray | None) -> np.ndarray:
     """Expected `worth` of the sample with the highest score among k, ties broken at random, [runs, B].
 
     With samples sorted by score, sum_i worth_(i) C(i-1, k-1) / C(n, k); samples that share a score share the
     mean of their worth.
     """
     assert batch.score is not None
+    assert worth is not None
     if batch.ordered:
         return _best_so_far(batch, worth)
     inside = np.arange(batch.matches.shape[1]) < batch.n[:, None]

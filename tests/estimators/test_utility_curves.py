@@ -173,9 +173,9 @@ def test_what_takes_long_is_left_out_unless_asked_for(monkeypatch, rng):
     assert "majority_at_k" in cj.utility_curves(log, names="majority_at_k").utility
     monkeypatch.setattr("coverjax.estimators.utility.VOTES_ASKED", 10.0)
     with pytest.raises(
-        cj.InputError, match="majority_at_k: counting out the votes takes .*; lower the budget"
+        cj.InputError, match=r"majority_at_k: counting out the votes takes .*; lower the budget"
     ):
         cj.utility_curves(log, names="majority_at_k")
     wide = cj.SampleLog.from_arrays(np.ones((1, 2, 13), bool), score=[[1.0, 2.0]])
-    with pytest.raises(cj.InputError, match="patience_utility: .* up to 12 labels; one here has 13"):
+    with pytest.raises(cj.InputError, match=r"patience_utility: .* up to 12 labels; one here has 13"):
         cj.utility_curves(wide, names="patience_utility")
