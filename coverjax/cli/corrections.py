@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import json
 import pathlib
-import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any, Literal
@@ -12,6 +11,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from coverjax.cli.options import parse
+from coverjax.cli.outputs import command_line, finish, out_folder, plain
 from coverjax.corrections.aggregates import summaries
 from coverjax.corrections.cases import scan_cases
 from coverjax.corrections.checking import check_cases
@@ -22,8 +22,7 @@ from coverjax.corrections.runner import run as run_cases
 from coverjax.corrections.snapshots import Scan
 from coverjax.corrections.sweeps import Sweep
 from coverjax.corrections.systems import FIELDS
-from coverjax.foundation.checks import InputError, fraction, listed, shown
-from coverjax.foundation.files import whole_folder
+from coverjax.foundation.checks import InputError, fraction, shown
 from coverjax.logs.files import expand, facts
 
 Rule = Literal["unicode", "ascii"]
@@ -113,10 +112,6 @@ class CompareOptions:
     """Seed of the bands."""
 
 
-PLACES = ("out", "json", "resume", "workers")
-"""Options that say where results go or who works: they are no part of what was computed."""
-
-
 def run(argv: Sequence[str]) -> None:
     """Run the verb with these arguments: the first is the verb under it."""
     asked = argv[0] if argv else "--help"
@@ -158,7 +153,7 @@ def check_command(options: CheckOptions) -> None:
     if options.json:
         document = {
             "verb": "corrections check",
-            "command": command_line("check", options),
+            "command": command_line("corrections check", options),
             "files": [facts(path) for path in expand(paths)],
             "pack": None if options.pack is None else facts(str(options.pack)),
             "cases": count,
@@ -190,15 +185,13 @@ def run_command(options: RunOptions) -> None:
         parts,
         level=level,
         seed=options.seed,
-        command=command_line("run", options),
+        command=command_line("corrections run", options),
         options=plain(options),
     )
     text = to_json(document)
-    if options.out is not None:
-        with whole_folder(options.out) as part:
-            written = ["records.jsonl", *_write_run(found, text, part, level, options.seed)]
-        print(f"{options.out}: wrote {listed(written, limit=20)}", file=sys.stderr)
-    sys.stdout.write(text if options.json else run_text(found, parts, level))
+    with out_folder(options.out) as part:
+        written = [] if part is None else _write_run(found, text, part, level, options.seed)
+    finish(options.out, ["records.jsonl", *written], text if options.json else run_text(found, parts, level))
 
 
 def _run(options: RunOptions, paths: list[str]) -> Competence:
@@ -222,7 +215,7 @@ def _run(options: RunOptions, paths: list[str]) -> Competence:
             workers=options.workers,
             journal=journal,
             resume=options.resume,
-            command=command_line("run", options),
+            command=command_line("corrections run", options),
             tell=tell,
         )
 
@@ -230,10 +223,11 @@ def _run(options: RunOptions, paths: list[str]) -> Competence:
 def _write_run(found: Competence, text: str, part: pathlib.Path, level: float, seed: int) -> list[str]:
     from coverjax.report.competence_plots import write_run_figures
     from coverjax.report.competence_summary import write_concepts, write_snapshots
+    from coverjax.report.plain import write_json
 
     write_concepts(found, part / "concepts.csv")
     write_snapshots(found, part / "snapshots.csv")
-    (part / "summary.json").write_text(text, encoding="utf-8", newline="\n")
+    write_json(part / "summary.json", text)
     figures = write_run_figures(found, part, level=level, seed=seed)
     return ["concepts.csv", "snapshots.csv", "summary.json", *figures]
 
@@ -243,7 +237,7 @@ def compare_command(options: CompareOptions) -> None:
     from coverjax.report.competence_plots import write_comparison_figures
     from coverjax.report.competence_summary import comparison_document
     from coverjax.report.competence_tables import comparison_text
-    from coverjax.report.plain import to_json
+    from coverjax.report.plain import to_json, write_json
 
     level = fraction("--level", options.level)
     a, b = (read_competence(path) for path in (options.a, options.b))
@@ -252,17 +246,17 @@ def compare_command(options: CompareOptions) -> None:
     found = compare_systems(a, b, level, seed=options.seed)
     document = comparison_document(
         found,
-        command=command_line("compare", options),
+        command=command_line("corrections compare", options),
         options=plain(options),
         files=[facts(str(records_file(path))) for path in (options.a, options.b)],
     )
     text = to_json(document)
-    if options.out is not None:
-        with whole_folder(options.out) as part:
-            (part / "summary.json").write_text(text, encoding="utf-8", newline="\n")
+    written: list[str] = []
+    with out_folder(options.out) as part:
+        if part is not None:
+            write_json(part / "summary.json", text)
             written = ["summary.json", *write_comparison_figures(found, part, seed=options.seed)]
-        print(f"{options.out}: wrote {listed(written, limit=20)}", file=sys.stderr)
-    sys.stdout.write(text if options.json else comparison_text(found))
+    finish(options.out, written, text if options.json else comparison_text(found))
 
 
 VERBS: dict[str, tuple[Any, Callable[[Any], None]]] = {
@@ -315,31 +309,3 @@ def _bar() -> Iterator[Callable[[int, int], None]]:
             bar.update(done - bar.n)
 
         yield tell
-
-
-def plain(options: Any) -> dict[str, Any]:
-    """Return the options that bear on the result, defaults filled in, as plain values."""
-    values = {field.name: getattr(options, field.name) for field in dataclasses.fields(options)}
-    return {name: _plain(value) for name, value in values.items() if name not in PLACES}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return str(value) if isinstance(value, pathlib.Path) else value
-
-
-def command_line(verb: str, options: Any) -> str:
-    """Return the command that gives this result, with the options that differ from their defaults."""
-    words = ["coverjax", "corrections", verb]
-    named: list[str] = []
-    for field in dataclasses.fields(options):
-        value = getattr(options, field.name)
-        if field.name in PLACES or value == field.default:
-            continue
-        values = list(map(str, value)) if isinstance(value, tuple) else [str(value)]
-        if field.name in ("cases", "a", "b"):
-            words += values
-        else:
-            named += [f"--{field.name.replace('_', '-')}", *([] if value is True else values)]
-    return shlex.join([*words, *named])

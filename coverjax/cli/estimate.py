@@ -1,24 +1,22 @@
 """`coverjax estimate`: from a log of labelled samples to curves, intervals, comparisons and figures."""
 
-import contextlib
 import dataclasses
 import math
 import pathlib
-import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import tyro
 
 from coverjax.cli.options import parse
+from coverjax.cli.outputs import command_line, finish, out_folder, plain
 from coverjax.cli.progress import Progress
-from coverjax.foundation.checks import InputError, fraction, listed
-from coverjax.foundation.files import whole_folder
+from coverjax.foundation.checks import InputError, fraction
 from coverjax.logs.counts import CountTable
 from coverjax.logs.files import facts as file_facts
 from coverjax.logs.reading import read_log
-from coverjax.report.plain import to_json
+from coverjax.report.plain import to_json, write_json
 from coverjax.report.study import Log, Study, study_log
 from coverjax.report.summary import summary, write_curves, write_inputs
 from coverjax.report.tables import report_text
@@ -74,9 +72,6 @@ COUNTED_ABOVE = 1 << 32
 MOST_LEVEL = 0.999999
 """Beyond it no interval over inputs means anything, and Student's quantiles lose their digits."""
 
-PLACES = ("out", "json")
-"""Options that say where results go: they are no part of what was computed."""
-
 
 def run(argv: Sequence[str]) -> None:
     """Run the verb with these arguments."""
@@ -86,7 +81,7 @@ def run(argv: Sequence[str]) -> None:
 def estimate_command(options: EstimateOptions) -> None:
     """Read, study, write, print: in this order, so that nothing is written where something is wrong."""
     _check(options)
-    with _folder(options.out) as part, Progress("estimate") as progress:
+    with out_folder(options.out) as part, Progress("estimate") as progress:
         logs, files = _read_all(options, progress)
         study = study_log(
             logs,
@@ -98,13 +93,15 @@ def estimate_command(options: EstimateOptions) -> None:
             tell=progress.step,
         )
         document = summary(
-            study, verb="estimate", command=command(options), options=plain(options), files=files
+            study,
+            verb="estimate",
+            command=command_line("estimate", options),
+            options=plain(options),
+            files=files,
         )
         text = to_json(document)
         written = [] if part is None else _write(study, text, part, progress)
-    sys.stdout.write(text if options.json else report_text(study, files))
-    if options.out is not None:
-        print(f"{options.out}: wrote {listed(written, limit=20)}", file=sys.stderr)
+    finish(options.out, written, text if options.json else report_text(study, files))
 
 
 def _check(options: EstimateOptions) -> None:
@@ -124,16 +121,6 @@ def _check(options: EstimateOptions) -> None:
         raise InputError(f"--level: must be at most {MOST_LEVEL}; got {options.level}")
     if options.counts and options.ordered:
         raise InputError("--counts: counts have no order; drop --counts or --ordered")
-
-
-@contextlib.contextmanager
-def _folder(out: pathlib.Path | None) -> Iterator[pathlib.Path | None]:
-    """Offer the folder to write into; it is made first, so that a long run doesn't end in "can't write"."""
-    if out is None:
-        yield None
-    else:
-        with whole_folder(out) as part:
-            yield part
 
 
 def _read_all(options: EstimateOptions, progress: Progress) -> tuple[dict[str, Log], list[dict[str, Any]]]:
@@ -209,27 +196,5 @@ def _write(study: Study, text: str, part: pathlib.Path, progress: Progress) -> l
     progress.step("writing tables")
     write_curves(study, part / "curves.csv")
     write_inputs(study, part / "inputs.csv")
-    (part / "summary.json").write_text(text, encoding="utf-8", newline="\n")
+    write_json(part / "summary.json", text)
     return ["curves.csv", "inputs.csv", "summary.json", *write_figures(study, part, progress.step)]
-
-
-def plain(options: EstimateOptions) -> dict[str, Any]:
-    """Return the options that bear on the result, defaults filled in, as plain values."""
-    values = {field.name: getattr(options, field.name) for field in dataclasses.fields(options)}
-    for name in PLACES:
-        del values[name]
-    values["log"] = [str(path) for path in options.log]
-    values["declared"] = None if options.declared is None else str(options.declared)
-    return values
-
-
-def command(options: EstimateOptions) -> str:
-    """Return the command that gives this result, with the options that differ from their defaults."""
-    words = ["coverjax", "estimate", *map(str, options.log)]
-    for field in dataclasses.fields(options):
-        value = getattr(options, field.name)
-        if field.name in ("log", *PLACES) or value == field.default:
-            continue
-        flag = "--" + field.name.replace("_", "-")
-        words += [flag] if value is True else [flag, str(value)]
-    return shlex.join(words)

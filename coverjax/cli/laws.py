@@ -1,24 +1,20 @@
 """What `exact` and `simulate` share: the law, the policies as they are written, the report."""
 
 import ast
-import contextlib
 import dataclasses
 import inspect
 import math
 import pathlib
 import re
-import shlex
-import sys
-import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 import tyro
 
+from coverjax.cli.outputs import command_line, finish, out_folder, plain
 from coverjax.cli.progress import Progress
 from coverjax.curves import Curves
-from coverjax.foundation.checks import InputError, listed, shown
-from coverjax.foundation.files import whole_folder
+from coverjax.foundation.checks import InputError, shown
 from coverjax.model.law import OutcomeLaw
 from coverjax.model.router_generator import RouterGenerator
 
@@ -74,43 +70,6 @@ class LawOptions:
     """Seed of random families and of simulation."""
 
 
-def with_file(options: Any) -> Any:
-    """Return the options with what their TOML file says, where a flag does not say otherwise."""
-    if options.file is None:
-        return options
-    try:
-        told = tomllib.loads(options.file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{options.file}: can't be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{options.file}: must be TOML: {error}") from error
-    fields = {field.name: field for field in dataclasses.fields(options) if field.name != "file"}
-    values = {}
-    for name, value in told.items():
-        key = name.replace("-", "_")
-        if key not in fields:
-            raise InputError(f"{options.file}: {name}: unknown option; the options are {', '.join(fields)}")
-        if getattr(options, key) == fields[key].default:
-            values[key] = _typed(options.file, name, value, fields[key].default)
-    return dataclasses.replace(options, **values)
-
-
-def _typed(path: pathlib.Path, name: str, value: Any, default: Any) -> Any:
-    """Return a TOML value as the type of the option."""
-    if name == "policy":
-        words = [value] if isinstance(value, str) else value
-        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-            raise InputError(f"{path}: policy: must be a list of policies as text; got {shown(value)}")
-        return tuple(words)
-    if name in ("law", "declared", "out"):
-        return path.parent / str(value)
-    wanted = type(default) if default is not None else str
-    fits = isinstance(value, wanted) or (wanted is float and isinstance(value, int))
-    if not fits or isinstance(value, bool) is not (wanted is bool):
-        raise InputError(f"{path}: {name}: must be {wanted.__name__}; got {shown(value)}")
-    return wanted(value)
-
-
 def law_of(options: LawOptions) -> OutcomeLaw | RouterGenerator:
     """Return the law that the options name."""
     if (options.family is None) == (options.law is None):
@@ -118,8 +77,6 @@ def law_of(options: LawOptions) -> OutcomeLaw | RouterGenerator:
         raise InputError(
             f"coverjax: give either --family (one of {', '.join(FAMILIES)}) or --law FILE; got {got}"
         )
-    if options.family is not None and options.family not in FAMILIES:
-        raise InputError(f"family: must be one of {', '.join(FAMILIES)}; got {shown(options.family)}")
     if options.law is not None:
         from coverjax.logs.law_files import read_law
 
@@ -206,7 +163,7 @@ def report_policies(
     from coverjax.report.policy_tables import policy_text
 
     _check(options)
-    with _folder(options.out) as part, Progress(verb) as progress:
+    with out_folder(options.out) as part, Progress(verb) as progress:
         law = law_of(options)
         curves, refused = {}, {}
         for name, policy in chosen_policies(options, law).items():
@@ -219,12 +176,10 @@ def report_policies(
                 refused[name] = str(error).removeprefix(f"{name}: ")
         iid, oracle = (curves[name] for name in REFERENCES)
         study = study_policies(curves, iid, oracle, rare_below=options.rare_below, refused=refused)
-        told = document(study, verb=verb, command=command(verb, options), options=plain(options))
+        told = document(study, verb=verb, command=command_line(verb, options), options=plain(options))
         text = to_json(told)
         written = [] if part is None else _write(study, text, part, progress)
-    sys.stdout.write(text if options.json else policy_text(study))
-    if options.out is not None:
-        print(f"{options.out}: wrote {listed(written, limit=20)}", file=sys.stderr)
+    finish(options.out, written, text if options.json else policy_text(study))
 
 
 def _check(options: LawOptions) -> None:
@@ -241,42 +196,13 @@ def _check(options: LawOptions) -> None:
         )
 
 
-@contextlib.contextmanager
-def _folder(out: pathlib.Path | None) -> Iterator[pathlib.Path | None]:
-    if out is None:
-        yield None
-    else:
-        with whole_folder(out) as part:
-            yield part
-
-
 def _write(study: Any, text: str, part: pathlib.Path, progress: Progress) -> list[str]:
+    from coverjax.report.plain import write_json
     from coverjax.report.policy_plots import write_policy_figures
     from coverjax.report.policy_tables import write_policy_curves
 
     progress.step("writing tables")
     write_policy_curves(study, part / "curves.csv")
     write_policy_curves(study, part / "inputs.csv", by_input=True)
-    (part / "summary.json").write_text(text, encoding="utf-8", newline="\n")
+    write_json(part / "summary.json", text)
     return ["curves.csv", "inputs.csv", "summary.json", *write_policy_figures(study, part, progress.step)]
-
-
-def plain(options: Any) -> dict[str, Any]:
-    """Return the options that bear on the result as plain values."""
-    values = {field.name: getattr(options, field.name) for field in dataclasses.fields(options)}
-    for name in ("out", "json", "file"):
-        del values[name]
-    return {name: str(value) if isinstance(value, pathlib.Path) else value for name, value in values.items()}
-
-
-def command(verb: str, options: Any) -> str:
-    """Return the command that gives this result, with the options that differ from their defaults."""
-    words: list[str] = ["coverjax", verb]
-    defaults: Mapping[str, Any] = {field.name: field.default for field in dataclasses.fields(options)}
-    for name, value in plain(options).items():
-        if value == defaults[name]:
-            continue
-        flag = "--" + name.replace("_", "-")
-        values: Sequence[Any] = value if isinstance(value, tuple) else (value,)
-        words += [flag, *map(str, values)]
-    return shlex.join(words)

@@ -1,14 +1,18 @@
-"""Options of a verb: a typed dataclass, read by tyro, its complaints cut to one line."""
+"""Options of a verb: a typed dataclass, read by tyro and from TOML, complaints cut to one line."""
 
 import contextlib
+import dataclasses
 import io
+import pathlib
 import re
+import tomllib
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import tyro
 
-from coverjax.foundation.checks import InputError
+from coverjax.cli.complaints import Kind, complaint, kinds
+from coverjax.foundation.checks import InputError, shown
 
 Options = TypeVar("Options")
 
@@ -18,10 +22,16 @@ _EDGES = ("╭", "╰", "+")
 """Top and bottom of a box, in line drawing or plain characters; its title says again what the words say."""
 
 
-def parse(options: type[Options], verb: str, argv: Sequence[str]) -> Options:
+def parse(options: type[Options], verb: str, argv: Sequence[str], default: Any = None) -> Options:
     """Return the options of a verb from its arguments.
 
     `--help` prints and leaves by SystemExit.
+
+    Args:
+        options: a dataclass whose fields are the options.
+        verb: the words after `coverjax`.
+        argv: the words after these.
+        default: options to begin with, instead of the defaults of the class.
 
     Raises:
         InputError: an option is unknown, lacks its value, or has one of the wrong type.
@@ -33,12 +43,65 @@ def parse(options: type[Options], verb: str, argv: Sequence[str]) -> Options:
                 options,
                 prog=f"coverjax {verb}",
                 args=list(argv),
+                default=default,
                 config=(tyro.conf.DisallowNone, tyro.conf.FlagCreatePairsOff),
             )
     except SystemExit as stop:
         if not stop.code:
             raise
-        raise InputError(f"coverjax {verb}: {_gist(said.getvalue())}; see coverjax {verb} --help") from stop
+        wrong = complaint(options, argv) or _gist(said.getvalue())
+        raise InputError(f"coverjax {verb}: {wrong}; see coverjax {verb} --help") from stop
+
+
+def parse_with_file(options: type[Options], verb: str, argv: Sequence[str]) -> Options:
+    """Return options of which some may stand in a TOML file, the positional option `file`; flags win.
+
+    The file holds the names of the flags; its paths are relative to it.
+
+    Raises:
+        InputError: as `parse`; or the file is no TOML, or holds an unknown name or a value of the wrong type.
+    """
+    given: Any = parse(options, verb, argv)
+    if given.file is None:
+        return given
+    fields = dataclasses.fields(given)
+    start = {
+        f.name: getattr(given, f.name) if f.default is dataclasses.MISSING else f.default for f in fields
+    }
+    start |= {"file": given.file, **_from_file(given.file, options)}
+    return parse(options, verb, argv, options(**start))
+
+
+def _from_file(path: pathlib.Path, options: type) -> dict[str, Any]:
+    try:
+        told = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: can't be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: must be TOML: {error}") from error
+    known = {name: kind for name, kind in kinds(options).items() if name != "file"}
+    values = {}
+    for name, value in told.items():
+        key = name.replace("-", "_")
+        if key not in known:
+            raise InputError(f"{path}: {name}: unknown option; the options are {', '.join(known)}")
+        values[key] = _typed(f"{path}: {name}", value, known[key], path.parent)
+    return values
+
+
+def _typed(place: str, value: Any, kind: Kind, folder: pathlib.Path) -> Any:
+    """Return a TOML value as what the option takes."""
+    if kind.many:
+        items = value if isinstance(value, list) else [value]
+        single = dataclasses.replace(kind, many=False)
+        return tuple(_typed(place, item, single, folder) for item in items)
+    wanted = str if kind.type is pathlib.Path else kind.type
+    fits = isinstance(value, wanted) or (wanted is float and isinstance(value, int))
+    if not fits or isinstance(value, bool) is not (wanted is bool):
+        raise InputError(f"{place}: must be {kind.words}; got {shown(value)}")
+    if kind.choices and value not in kind.choices:
+        raise InputError(f"{place}: must be {kind.words}; got {shown(value)}")
+    return folder / value if kind.type is pathlib.Path else wanted(value)
 
 
 def _gist(box: str) -> str:

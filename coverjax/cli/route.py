@@ -1,23 +1,21 @@
 """`coverjax route`: seal a routing study, plan its executions, evaluate it."""
 
-import contextlib
 import dataclasses
-import json
 import pathlib
-import shlex
 import sys
-from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 import tyro
 
 from coverjax._version import __version__
 from coverjax.cli.options import parse
+from coverjax.cli.outputs import command_line, finish, out_folder, plain
 from coverjax.cli.progress import Progress
 from coverjax.foundation.checks import InputError, listed
-from coverjax.foundation.files import whole_folder
 from coverjax.logs.files import facts
+from coverjax.report.plain import to_json, write_json
 from coverjax.report.route_plan import plan_files, plan_report
 from coverjax.report.route_summary import study_document, write_routers, write_tasks
 from coverjax.report.route_text import plan_text, study_text
@@ -141,7 +139,7 @@ def seal_command(options: SealOptions) -> None:
     write_seal(seal, place)
     document = {**seal.body(), "seal": seal.digest, "coverjax": __version__, "file": str(place)}
     if options.json:
-        print(json.dumps(document, indent=1, sort_keys=True))
+        sys.stdout.write(to_json(document))
         return
     print(f"seal {seal.digest}")
     for name, (role, digest) in seal.routers.items():
@@ -181,15 +179,15 @@ def plan_command(options: PlanOptions) -> None:
         following,
         sample,
         seal,
-        command=_command("plan", options),
+        command=command_line("route plan", options),
         files=read,
     )
-    with _folder(options.out) as part:
+    with out_folder(options.out) as part:
         written = [] if part is None else plan_files(report, part)
     text = plan_text(found, contract.family, study.tasks, costs, table, following, unit)
     if options.cap is not None:
         text += report.cap_text(unit)
-    _finish(options.out, written, report.json_text() if options.json else text)
+    finish(options.out, written, report.json_text() if options.json else text)
 
 
 def _executed(study: RoutingStudy, paths: Sequence[pathlib.Path]) -> OutcomeTable | None:
@@ -204,7 +202,7 @@ def evaluate_command(options: EvaluateOptions) -> None:
     """Read, judge, write, print: in this order, so that nothing is written where something is wrong."""
     if not options.outcomes:
         raise InputError("coverjax route evaluate: needs at least one OUTCOMES file; see --help")
-    with _folder(options.out) as part, Progress("route evaluate") as progress:
+    with out_folder(options.out) as part, Progress("route evaluate") as progress:
         progress.step("reading contract and routes")
         study = _study(options.contract)
         seal, place = _seal_of(options.contract, options.seal)
@@ -214,62 +212,16 @@ def evaluate_command(options: EvaluateOptions) -> None:
         result = judge_study(study, outcomes, seal)
         files = [*study.files, *outcomes.provenance["files"], *([] if place is None else [facts(str(place))])]
         document = study_document(
-            result, command=_command("evaluate", options), options=_plain(options), files=files
+            result, command=command_line("route evaluate", options), options=plain(options), files=files
         )
-        text = json.dumps(document, indent=1, sort_keys=True, allow_nan=False) + "\n"
+        text = to_json(document)
         written: list[str] = []
         if part is not None:
             from coverjax.report.route_plots import write_route_figures
 
-            (part / "summary.json").write_text(text, encoding="utf-8", newline="\n")
+            write_json(part / "summary.json", text)
             write_routers(result, part / "routers.csv")
             write_tasks(result, part / "tasks.csv")
             figures = write_route_figures(result, part, progress.step)
             written = ["routers.csv", "summary.json", "tasks.csv", *figures]
-    _finish(options.out, written, text if options.json else study_text(result, files))
-
-
-@contextlib.contextmanager
-def _folder(out: pathlib.Path | None) -> Iterator[pathlib.Path | None]:
-    if out is None:
-        yield None
-    else:
-        with whole_folder(out) as part:
-            yield part
-
-
-def _finish(out: pathlib.Path | None, written: list[str], text: str) -> None:
-    sys.stdout.write(text)
-    if out is not None:
-        print(f"{out}: wrote {listed(written, limit=20)}", file=sys.stderr)
-
-
-def _plain(options: Any) -> dict[str, Any]:
-    """Return the options that bear on the result, as plain values."""
-    values = {field.name: getattr(options, field.name) for field in dataclasses.fields(options)}
-    for name in ("out", "json"):
-        values.pop(name)
-    return {
-        name: [str(v) for v in value]
-        if isinstance(value, tuple)
-        else str(value)
-        if value is not None
-        else None
-        for name, value in values.items()
-    }
-
-
-def _command(verb: Literal["plan", "evaluate"], options: Any) -> str:
-    """Return the command that gives this result, without where it goes."""
-    words = ["coverjax", "route", verb, str(options.contract)]
-    if verb == "evaluate":
-        words += map(str, options.outcomes)
-    for field in dataclasses.fields(options):
-        value = getattr(options, field.name)
-        if field.name in ("contract", "out", "json") or value == field.default or value is None:
-            continue
-        if field.name == "outcomes":
-            words += ["--outcomes", *map(str, value)] if verb == "plan" else []
-        else:
-            words += ["--" + field.name, str(value)]
-    return shlex.join(words)
+    finish(options.out, written, text if options.json else study_text(result, files))

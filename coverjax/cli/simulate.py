@@ -4,8 +4,8 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from coverjax.cli.laws import LawOptions, report_policies, with_file
-from coverjax.cli.options import parse
+from coverjax.cli.laws import LawOptions, report_policies
+from coverjax.cli.options import parse_with_file
 from coverjax.curves import Curves
 
 
@@ -25,7 +25,7 @@ class SimulateOptions(LawOptions):
 
 def run(argv: Sequence[str]) -> None:
     """Run the verb with these arguments."""
-    options = with_file(parse(SimulateOptions, "simulate", argv))
+    options = parse_with_file(SimulateOptions, "simulate", argv)
 
     def produce(policy: Any, law: Any, name: str) -> Curves:
         import jax

@@ -85,9 +85,9 @@ def test_wrong_options_are_one_line_and_nothing_is_written(capsys, tmp_path, arg
     ("text", "message"),
     [
         ("budgets = 3\n", "budgets: unknown option"),
-        ("budget = 'x'\n", "budget: must be int"),
-        ("json = 1\n", "json: must be bool"),
-        ("policy = [1]\n", "policy: must be a list of policies"),
+        ("budget = 'x'\n", "budget: must be a whole number"),
+        ("json = 1\n", "json: must be true or false"),
+        ("policy = [1]\n", "policy: must be text"),
         ("budget = \n", "must be TOML"),
     ],
 )
