@@ -1,4 +1,5 @@
 from .tasks.base import Task as Task
 from .tasks.base import ValidationResult as ValidationResult
+from .tasks.registry import multi_task as multi_task
 from .tasks.registry import task as task
 from .tasks.registry import task_names as task_names

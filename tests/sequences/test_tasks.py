@@ -1,7 +1,6 @@
 """Tasks: every trace of every strategy validates as itself, on random inputs of every family."""
 
 import collections
-import re
 import subprocess
 import sys
 
@@ -14,7 +13,7 @@ NAMES = cj.sequences.task_names()
 MOST_X, MOST_Y = 24, 48
 """Longest prompt and trace, in characters: a small model learns them in minutes."""
 
-SAMPLED = 300
+SAMPLED = 150
 
 
 @pytest.fixture(params=NAMES)
@@ -51,7 +50,7 @@ def test_all_strategies_reach_the_same_answer(task, inputs):
 
 def test_at_least_three_strategies_and_few_ambiguous_inputs(task, rng):
     assert len(task.strategies()) >= 3
-    inputs = task.sample_inputs(rng, 2000)
+    inputs = task.sample_inputs(rng, 1000)
     ambiguous = np.mean([len(set(traces(task, x).values())) < len(task.strategies()) for x in inputs])
     assert ambiguous < 0.05
 
@@ -132,14 +131,116 @@ def test_blanks_around_a_text_are_not_looked_at_and_blanks_inside_are(task, inpu
         (lambda t, x: cj.sequences.task("sums"), "task: must be one of list_summation.*; got 'sums'"),
     ],
 )
-def test_wrong_input_is_one_line(task, inputs, call, message):
+def test_wrong_input_is_one_line(task, call, message):
+    x = task.sample_input(np.random.default_rng(0))
     with pytest.raises(cj.InputError, match=message) as caught:
-        call(task, inputs[0])
+        call(task, x)
     assert "\n" not in str(caught.value)
-    assert re.search("must", str(caught.value))
 
 
 def test_tasks_load_no_jax():
     code = "import sys, coverjax as cj; cj.sequences.task('list_summation'); print('jax' in sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "False"
+
+
+class TestMixture:
+    """multi_task: inputs of all families, each with the strategies of its own."""
+
+    @pytest.fixture
+    def mixture(self):
+        return cj.sequences.multi_task()
+
+    def test_an_input_has_its_own_familys_strategies(self, mixture, rng):
+        assert mixture.families() == NAMES
+        everything = [f"{name}/{s}" for name in NAMES for s in cj.sequences.task(name).strategies()]
+        assert list(mixture.strategies()) == everything
+        inputs = mixture.sample_inputs(rng, SAMPLED)
+        assert {mixture.family(x) for x in inputs} == set(NAMES)
+        for x in inputs:
+            own = cj.sequences.task(mixture.family(x))
+            assert mixture.strategies(x) == tuple(f"{own.name}/{s}" for s in own.strategies())
+            assert mixture.frequencies_of(x).tolist() == own.frequencies.tolist()
+            assert mixture.parse_x(mixture.render_x(x)) == x
+
+    def test_traces_are_those_of_the_family(self, mixture, rng):
+        for x in mixture.sample_inputs(rng, SAMPLED):
+            family = cj.sequences.task(mixture.family(x))
+            for name in mixture.strategies(x):
+                text = mixture.render(x, name)
+                assert text == family.render(x.x, name.split("/")[1])
+                found, theirs = mixture.validate_y_text(x, text), family.validate_y_text(x.x, text)
+                assert name in found.strategy_matches <= set(mixture.strategies(x))
+                assert {match.split("/")[1] for match in found.strategy_matches} == theirs.strategy_matches
+                assert found.outcome == theirs.outcome
+
+    def test_a_trace_of_another_family_matches_nothing(self, mixture, rng):
+        inputs = mixture.sample_inputs(rng, 60)
+        for x in inputs:
+            for other in inputs:
+                if mixture.family(other) != mixture.family(x):
+                    text = mixture.render(other, mixture.strategies(other)[0])
+                    assert not mixture.validate_y_text(x, text).strategy_matches
+
+    def test_vocabulary_and_frequencies_are_all_of_them(self, mixture):
+        assert set(mixture.vocabulary()) == {
+            token for name in NAMES for token in cj.sequences.task(name).vocabulary()
+        }
+        assert len(mixture.frequencies) == len(mixture.strategies())
+        assert abs(mixture.frequencies.sum() - 1) < 1e-12
+
+    def test_shares_choose_the_families(self, rng):
+        mixture = cj.sequences.multi_task(
+            frequencies={"base_conversion": [1.0, 0.0, 0.0]},
+            shares={"list_summation": 0.0, "base_conversion": 1.0},
+        )
+        corpus = mixture.sample_corpus(rng, 50)
+        assert {sample.strategy for sample in corpus} == {"base_conversion/horner"}
+        assert mixture.families() == ("list_summation", "base_conversion")
+        assert cj.sequences.task("multi_task").families() == NAMES
+
+    @pytest.mark.parametrize(
+        ("call", "message"),
+        [
+            (
+                lambda m: m.render(m.parse_x("sum 1,2"), "pairs"),
+                "strategy: must be one of list_summation/left",
+            ),
+            (lambda m: m.family((1, 2)), r"x: must be an input of multi_task, from .*; got \(1, 2\)"),
+            (lambda m: m.parse_x("spell cat"), "x_text: must be a prompt that begins with one of sum, sort"),
+            (lambda m: m.parse_x("base 4 219"), "x_text: must be written in digits below the base; got"),
+            (lambda m: cj.sequences.multi_task(shares={"spelling": 1.0}), "family: must be one of"),
+            (lambda m: cj.sequences.multi_task(shares={"list_summation": 0.5}), "shares: must be numbers"),
+            (lambda m: cj.sequences.multi_task(shares={}), "families: must be different ones, at least one"),
+            (
+                lambda m: cj.sequences.task("multi_task", [1.0]),
+                "frequencies: of multi_task are given by family",
+            ),
+        ],
+    )
+    def test_wrong_input_is_one_line(self, mixture, call, message):
+        with pytest.raises(cj.InputError, match=message):
+            call(mixture)
+
+
+@pytest.mark.parametrize(
+    ("name", "prompt", "message"),
+    [
+        ("list_summation", "sum 3", "must be a prompt such as 'sum "),
+        ("sorting_algorithms", "sort 1231", "must hold different digits"),
+        ("sorting_algorithms", "sort 123", "must hold digits that are not in order yet"),
+        ("grid_pathfinding", "path a1 a1", "must name two different cells, and walls elsewhere"),
+        ("grid_pathfinding", "path a1 c3 not c3", "must name two different cells, and walls elsewhere"),
+        ("grid_pathfinding", "path a1 c3 not b2,a2", "must name the walls in order, each once"),
+        ("grid_pathfinding", "path a1 c3 not a2,b1", "must leave a way through"),
+        ("linear_equation_solving", "solve 2x+4=6x+8", "must be ax.b=cx.d with a > c > 0, d > b > 0"),
+        ("linear_equation_solving", "solve 3x+4=2x+8", "and a common factor"),
+        ("linear_equation_solving", "solve 8x+2=2x+4", "must have a whole number as its solution"),
+        ("base_conversion", "base 3 213", "must be written in digits below the base"),
+        ("multidigit_addition", "add 47+855", "must add numbers with equally many digits"),
+    ],
+)
+def test_prompts_that_state_no_input_say_why(name, prompt, message):
+    with pytest.raises(cj.InputError, match=message) as caught:
+        cj.sequences.task(name).parse_x(prompt)
+    assert str(caught.value).endswith(f"got {prompt!r}")

@@ -144,7 +144,7 @@ def halving(count: int) -> Float[np.ndarray, " strategies"]:
 
 
 def checked_frequencies(
-    frequencies: "Sequence[float] | np.ndarray | None", strategies: Sequence[str]
+    frequencies: "Sequence[float] | np.ndarray | None", strategies: Sequence[str], name: str = "frequencies"
 ) -> Float[np.ndarray, " strategies"]:
     """Return frequencies as float64 that sum to 1, `halving` when None, else raise."""
     if frequencies is None:
@@ -152,10 +152,8 @@ def checked_frequencies(
     shares = np.array(frequencies, dtype=np.float64)
     if shares.shape != (len(strategies),):
         raise InputError(
-            f"frequencies: must give one number for each of {listed(strategies)}; got shape {shares.shape}"
+            f"{name}: must give one number for each of {listed(strategies)}; got shape {shares.shape}"
         )
     if not (np.isfinite(shares).all() and (shares >= 0).all() and abs(shares.sum() - 1) < 1e-6):
-        raise InputError(
-            f"frequencies: must be numbers of at least 0 that sum to 1; got {shown(shares.tolist())}"
-        )
+        raise InputError(f"{name}: must be numbers of at least 0 that sum to 1; got {shown(shares.tolist())}")
     return shares / shares.sum()

@@ -28,7 +28,7 @@ NUMBER = "(0|[1-9][0-9]{0,5})"
 NEXT, LAST = ";", ">"
 """What stands between steps, and before the final answer."""
 
-DRAWS = 4
+DRAWS = 6
 """An input on which two strategies write the same trace is drawn again, until this many were drawn."""
 
 
@@ -99,12 +99,17 @@ class Family(Task):
         """Return all characters that prompts and traces are written in, sorted."""
         return tuple(sorted(set(self._CHARACTERS + NEXT + LAST)))
 
+    @property
+    def prompt_word(self) -> str:
+        """The word that every prompt of this family begins with, and none of another."""
+        return self._PROMPT.pattern.partition(" ")[0]
+
     def family(self, x: Hashable) -> str:
         """Return the task's own name."""
         return self.name
 
     def sample_input(self, rng: np.random.Generator) -> Any:
-        """Draw an input: the first of four on which all traces differ, else the last of them.
+        """Draw an input: the first of six on which all traces differ, else the last of them.
 
         So a small share of ambiguous inputs is left (docs/tasks.md has it for each family).
         """
@@ -120,7 +125,7 @@ class Family(Task):
         Raises:
             InputError: it states none.
         """
-        match = self._PROMPT.fullmatch(x_text)
+        match = self._PROMPT.fullmatch(x_text) if isinstance(x_text, str) else None
         fault = f"must be a prompt such as {shown(self.render_x(self._draw(np.random.default_rng(0))))}"
         if match is not None:
             try:

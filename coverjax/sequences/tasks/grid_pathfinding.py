@@ -1,0 +1,125 @@
+"""Walking across a grid, around walls."""
+
+import functools
+import re
+from collections import deque
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from coverjax.sequences.tasks.family import Family
+
+COLUMNS, ROWS = "abcde", "12345"
+Walk = tuple[str, ...]
+
+
+class GridPathfinding(Family):
+    """Find how many moves lead from one cell of a 5 x 5 grid to another; the trace is a shortest walk.
+
+    * vertical_first: up or down wherever a shortest walk goes on that way, else sideways;
+    * horizontal_first: sideways wherever a shortest walk goes on that way, else up or down;
+    * staircase: each move turns where a shortest walk does, the first one is up or down if it can be;
+    * from_goal: the walk back from the goal, up or down first.
+
+    State: the cells visited. The first step is one of the two ends, each further one a free neighbour of the
+    last that was not visited yet, and the walk ends at the other end. Any such walk is structurally valid, a
+    longer one too. Where two moves are equally good, up goes before down and left before right.
+    """
+
+    name = "grid_pathfinding"
+    _STRATEGIES = ("vertical_first", "horizontal_first", "staircase", "from_goal")
+    _PROMPT = re.compile("path ([a-e][1-5]) ([a-e][1-5])((?: not [a-e][1-5](?:,[a-e][1-5])*)?)")
+    _STEP = re.compile("([a-e][1-5])")
+    _ANSWER = re.compile("0|[1-9][0-9]{0,5}")
+    _CHARACTERS = "path not ,0123456789" + COLUMNS
+    _WALLS: ClassVar[int] = 2
+    _APART: ClassVar[int] = 2
+
+    def _draw(self, rng: np.random.Generator) -> tuple[str, str, Walk]:
+        while True:
+            (c1, c2), (r1, r2) = rng.integers(5, size=(2, 2)).tolist()
+            if min(abs(c1 - c2), abs(r1 - r2)) < self._APART:
+                continue
+            start, goal = COLUMNS[c1] + ROWS[r1], COLUMNS[c2] + ROWS[r2]
+            between = [
+                COLUMNS[c] + ROWS[r]
+                for c in range(min(c1, c2), max(c1, c2) + 1)
+                for r in range(min(r1, r2), max(r1, r2) + 1)
+            ]
+            free = [cell for cell in between if cell not in (start, goal)]
+            walls = tuple(sorted(free[i] for i in rng.permutation(len(free))[: self._WALLS]))
+            if _moves_to(goal, walls).get(start) == abs(c1 - c2) + abs(r1 - r2):
+                return start, goal, walls
+
+    def _read(self, match: re.Match[str]) -> tuple[str, str, Walk]:
+        start, goal, rest = match.groups()
+        walls = tuple(rest.removeprefix(" not ").split(",")) if rest else ()
+        if start == goal or {start, goal} & set(walls):
+            raise ValueError("must name two different cells, and walls elsewhere")
+        if list(walls) != sorted(set(walls)):
+            raise ValueError("must name the walls in order, each once")
+        if start not in _moves_to(goal, walls):
+            raise ValueError("must leave a way through")
+        return start, goal, walls
+
+    def render_x(self, x: Any) -> str:
+        """Return the prompt, ``path a1 d4 not b2,c3``."""
+        start, goal, walls = x
+        return f"path {start} {goal}" + (" not " + ",".join(walls) if walls else "")
+
+    def _solution(self, x: Any) -> str:
+        start, goal, walls = x
+        return str(_moves_to(goal, walls)[start])
+
+    def _steps(self, x: Any, strategy: str) -> list[str]:
+        here, there, walls = x
+        if strategy == "from_goal":
+            here, there = there, here
+        left = _moves_to(there, walls)
+        walk, vertical = [here], strategy != "horizontal_first"
+        while here != there:
+            good = [cell for cell in _neighbours(here) if left.get(cell, len(left)) == left[here] - 1]
+            wanted = [cell for cell in good if (cell[0] == here[0]) == vertical]
+            after = (wanted or good)[0]
+            if strategy == "staircase":
+                vertical = after[0] != here[0]
+            here = after
+            walk.append(here)
+        return walk
+
+    def _start(self, x: Any) -> Walk:
+        return ()
+
+    def _advance(self, x: Any, state: Walk, step: re.Match[str]) -> Iterable[Walk]:
+        cell, (start, goal, walls) = step.group(), x
+        if not state:
+            follows = cell in (start, goal)
+        else:
+            follows = not self._finished(x, state) and cell in _neighbours(state[-1])
+        if follows and cell not in walls and cell not in state:
+            yield (*state, cell)
+
+    def _finished(self, x: Any, state: Walk) -> bool:
+        return {state[0], state[-1]} == set(x[:2])
+
+
+@functools.cache
+def _neighbours(cell: str) -> Walk:
+    """Return the cells beside a cell: up, down, left, right."""
+    column, row = COLUMNS.index(cell[0]), ROWS.index(cell[1])
+    beside = ((column, row - 1), (column, row + 1), (column - 1, row), (column + 1, row))
+    return tuple(COLUMNS[c] + ROWS[r] for c, r in beside if 0 <= c < len(COLUMNS) and 0 <= r < len(ROWS))
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _moves_to(goal: str, walls: Walk) -> dict[str, int]:
+    """Return the number of moves to the goal from each cell that can reach it."""
+    found, waiting = {goal: 0}, deque([goal])
+    while waiting:
+        here = waiting.popleft()
+        for cell in _neighbours(here):
+            if cell not in found and cell not in walls:
+                found[cell] = found[here] + 1
+                waiting.append(cell)
+    return found
