@@ -28,6 +28,9 @@ IN_DOUBT: dict[str, dict[int, tuple[int, int]]] = {
 """Lowest and highest measured coverage (per cent, nominal 95) by number of units, where most replications
 were in doubt; a test holds these to the tables of docs/intervals.md."""
 
+BETTER = {"t": "bounded", "bootstrap": "bounded", "band": "bounded band"}
+"""What covers there."""
+
 FAITHFUL = 100
 """Number of draws from which the percentile bootstrap covers about what it says."""
 
@@ -84,7 +87,7 @@ def _bounds_line(
     return (
         f"small N with mass at the bounds: at {int(doubt.sum())} of {len(doubt)} points too few units vary, "
         f"up to {share[doubt].max():.0%} of the {units} units stand at {where}; there nominal 95 % covered "
-        f"{_cited(IN_DOUBT[method], units)} (docs/intervals.md)"
+        f"{_cited(IN_DOUBT[method], units)} (docs/intervals.md); prefer method {BETTER[method]!r}"
     )
 
 

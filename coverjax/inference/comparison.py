@@ -8,10 +8,12 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from coverjax.curves import Curves
-from coverjax.foundation.checks import InputError, fraction
+from coverjax.foundation.checks import InputError, fraction, one_of
 from coverjax.inference.bands import MULTIPLIERS, critical_value
+from coverjax.inference.bounded import bounded_band
 from coverjax.inference.cautions import TIE, cautions
-from coverjax.inference.units import cluster_codes, moments
+from coverjax.inference.of_curves import FRACTIONS
+from coverjax.inference.units import Moments, cluster_codes, moments
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -23,7 +25,7 @@ class Comparison:
         difference: mean over the paired inputs of a - b [B].
         band: (low, high), each [B]: holds the whole curve of mean differences at once; NaN where `flagged`.
         stderr: paired standard error of the difference [B]; NaN where `flagged`.
-        critical_value: low and high are difference -+ critical_value x stderr.
+        critical_value: low and high are difference -+ critical_value x stderr; NaN for "bounded band".
         wins: budgets at which the band lies above 0: a is better.
         losses: budgets at which it lies below 0: b is better.
         undecided: all others, the flagged ones included.
@@ -35,6 +37,7 @@ class Comparison:
         level: nominal probability that the band holds the whole curve, a fraction.
         multipliers, seed: number of draws of the supremum, and their seed.
         warnings: what a reader must know, one line each.
+        method: "band" or "bounded band".
     """
 
     budgets: Int[np.ndarray, " budgets"]
@@ -55,6 +58,7 @@ class Comparison:
     multipliers: int
     seed: int
     warnings: tuple[str, ...]
+    method: str = "band"
 
 
 def compare(
@@ -66,6 +70,7 @@ def compare(
     *,
     quantity: str = "coverage",
     clusters: "Sequence[Any] | np.ndarray | None" = None,
+    method: str = "band",
 ) -> Comparison:
     """Compare two methods on the inputs that both have, budget by budget, with a simultaneous band.
 
@@ -81,6 +86,8 @@ def compare(
         seed: of the draws; the same seed gives the same band.
         quantity: a curve with one number per input and budget.
         clusters: a label for each input of `a` [inputs of a]; whole clusters are then the draws.
+        method: "band", or "bounded band" for fractions: it covers where most inputs tie, and is wide where
+            few do (`multipliers` are then its draws).
 
     Returns:
         A `Comparison`. Inputs that are in one only, or short or without declared strategies in either, are
@@ -99,8 +106,11 @@ def compare(
     values = first - second
     scale = np.maximum(np.abs(first).max(axis=0), np.abs(second).max(axis=0))
     stats = moments(values, cluster_codes(labels, len(values)), scale)
-    critical = critical_value(stats.scores, stats.flagged, stats.clusters - 1, level, multipliers, seed)
-    low, high = (stats.mean + sign * critical * stats.stderr for sign in (-1.0, 1.0))
+    if one_of("method", method, ("band", "bounded band")) == "band":
+        critical = critical_value(stats.scores, stats.flagged, stats.clusters - 1, level, multipliers, seed)
+        low, high = (stats.mean + sign * critical * stats.stderr for sign in (-1.0, 1.0))
+    else:
+        critical, (low, high) = np.nan, _bounded_ends(values, labels, quantity, level, multipliers, seed)
     names = a.method or "a", b.method or "b"
     return Comparison(
         budgets=a.budgets,
@@ -120,8 +130,24 @@ def compare(
         level=level,
         multipliers=multipliers,
         seed=seed,
-        warnings=(*_unlike(a, b, rows_a, rows_b, names), *cautions(values, stats, "band", TIE)),
+        warnings=(*_unlike(a, b, rows_a, rows_b, names), *_cautions(values, stats, method)),
+        method=method,
     )
+
+
+def _bounded_ends(
+    values: np.ndarray, labels: np.ndarray | None, quantity: str, level: float, draws: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    if quantity not in FRACTIONS:
+        raise InputError(
+            f"method: 'bounded band' is for differences of fractions; {quantity} has no limits: use 'band'"
+        )
+    found = bounded_band(values, level, labels, seed, limits=(-1.0, 1.0), draws=draws)
+    return found.low, found.high
+
+
+def _cautions(values: np.ndarray, stats: Moments, method: str) -> tuple[str, ...]:
+    return cautions(values, stats, method, TIE) if method == "band" else ()
 
 
 def _paired_rows(a: Curves, b: Curves, quantity: str) -> tuple[np.ndarray, np.ndarray, int]:

@@ -4,16 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
 from coverjax.foundation.checks import fraction, one_of
-from coverjax.foundation.shapes import blocks
 from coverjax.inference.cautions import UNIT, cautions
+from coverjax.inference.resampling import REPLICATES, resampled_means
 from coverjax.inference.student import student_quantile
 from coverjax.inference.units import Interval, Moments, checked_values, cluster_codes, interval_of, moments
-
-_BLOCK = 1 << 21
-"""Resampled cluster numbers held at once."""
 
 
 def mean_interval(
@@ -23,7 +19,7 @@ def mean_interval(
     clusters: "Sequence[Any] | np.ndarray | None" = None,
     seed: int = 0,
     *,
-    replicates: int = 10_000,
+    replicates: int = REPLICATES,
     bounds: tuple[float, ...] | None = UNIT,
 ) -> Interval:
     """Compute an interval for the mean over units at each point.
@@ -60,9 +56,10 @@ def mean_interval(
     array = checked_values(values)
     one_of("method", method, ("t", "bootstrap"))
     level = fraction("level", level)
-    stats = moments(array, cluster_codes(clusters, len(array)))
+    codes = cluster_codes(clusters, len(array))
+    stats = moments(array, codes)
     if method == "bootstrap":
-        low, high = _percentiles(stats, level, seed, replicates)
+        low, high = _percentiles(stats, codes, array, level, seed, replicates)
         critical = np.nan
     else:
         critical = student_quantile(level, stats.clusters - 1) if stats.units > 1 else np.nan
@@ -70,30 +67,15 @@ def mean_interval(
     return interval_of(stats, low, high, level, method, critical, cautions(array, stats, method, bounds))
 
 
-def _percentiles(stats: Moments, level: float, seed: int, replicates: int) -> tuple[np.ndarray, np.ndarray]:
+def _percentiles(
+    stats: Moments, codes: np.ndarray, array: np.ndarray, level: float, seed: int, replicates: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Percentiles of the mean over clusters drawn with replacement, low and high [points]."""
     if stats.units < 2:
         nothing = np.full_like(stats.mean, np.nan)
         return nothing, nothing
-    rng = np.random.Generator(np.random.Philox(seed))
-    drawn = [
-        _resampled(rng, stats.scores, stats.sizes, block.stop - block.start)
-        for block in blocks(replicates, _BLOCK // stats.clusters)
-    ]
+    labels = None if stats.clusters == stats.units else codes
+    drawn = resampled_means(array, labels, replicates, seed)
     tail = 0.5 * (1.0 - level)
-    low, high = np.quantile(np.concatenate(drawn), [tail, 1.0 - tail], axis=0)
-    return stats.mean + low, stats.mean + high
-
-
-def _resampled(
-    rng: np.random.Generator,
-    scores: Float[np.ndarray, "clusters points"],
-    sizes: Float[np.ndarray, " clusters"],
-    replicates: int,
-) -> Float[np.ndarray, "replicates points"]:
-    """Deviations from the mean of `replicates` resamples of whole clusters."""
-    count = len(sizes)
-    picks = rng.integers(count, size=(replicates, count)) + count * np.arange(replicates)[:, None]
-    times = np.bincount(picks.ravel(), minlength=replicates * count).reshape(replicates, count)
-    weights = times.astype(np.float64)
-    return (weights @ scores) / (weights @ sizes)[:, None]
+    low, high = np.quantile(drawn, [tail, 1.0 - tail], axis=0)
+    return low, high

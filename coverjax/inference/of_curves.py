@@ -1,15 +1,18 @@
 """Intervals over the inputs of `Curves`."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
 from coverjax.curves import Curves
 from coverjax.foundation.checks import InputError, one_of
 from coverjax.inference.bands import mean_band
+from coverjax.inference.bounded import bounded_band, bounded_interval
 from coverjax.inference.cautions import UNIT
 from coverjax.inference.intervals import mean_interval
+from coverjax.inference.resampling import REPLICATES, resampled_means
 from coverjax.inference.units import Interval
 
 FRACTIONS = frozenset(
@@ -30,6 +33,10 @@ def used_values(curves: Curves, quantity: str) -> np.ndarray:
     return values[curves.used_for(quantity)]
 
 
+METHODS = ("t", "bootstrap", "band", "bounded", "bounded band")
+"""Intervals at each budget and bands over all of them."""
+
+
 def curve_interval(
     curves: Curves,
     quantity: str = "coverage",
@@ -40,21 +47,86 @@ def curve_interval(
     seed: int = 0,
 ) -> Interval:
     """Compute the interval of `interval`, with its mean, standard error, flags and warnings."""
-    one_of("method", method, ("t", "bootstrap", "band"))
+    one_of("method", method, METHODS)
     values = used_values(curves, quantity)
-    labels = None
-    if clusters is not None:
-        labels = np.asarray(clusters, dtype=object)
-        if labels.shape != (curves.inputs,):
+    labels = _used_labels(curves, quantity, clusters)
+    fractions = quantity in FRACTIONS
+    if method.startswith("bounded"):
+        if not fractions:
             raise InputError(
-                f"clusters: must give one label for each of the {curves.inputs} inputs; "
-                f"got shape {labels.shape}"
+                f"method: {method!r} is for numbers between 0 and 1; {quantity} has no such limits: use 't', "
+                "or bounded_interval with the limits that hold"
             )
-        labels = labels[curves.used_for(quantity)]
-    bounds = UNIT if quantity in FRACTIONS else None
+        of = bounded_interval if method == "bounded" else bounded_band
+        return of(values, level, labels, seed)
+    bounds = UNIT if fractions else None
     if method == "band":
         return mean_band(values, level, labels, seed, bounds=bounds)
     return mean_interval(values, level, method, labels, seed, bounds=bounds)
+
+
+def _used_labels(
+    curves: Curves, quantity: str, clusters: "Sequence[Any] | np.ndarray | None"
+) -> np.ndarray | None:
+    """Return the labels of the inputs in use, None where there are none."""
+    if clusters is None:
+        return None
+    labels = np.asarray(clusters, dtype=object)
+    if labels.shape != (curves.inputs,):
+        raise InputError(
+            f"clusters: must give one label for each of the {curves.inputs} inputs; got shape {labels.shape}"
+        )
+    return labels[curves.used_for(quantity)]
+
+
+def mean_replicates(
+    curves: Curves,
+    quantity: str = "coverage",
+    clusters: "Sequence[Any] | np.ndarray | None" = None,
+    *,
+    replicates: int = REPLICATES,
+    seed: int = 0,
+) -> Float[np.ndarray, "replicates budgets"]:
+    """Draw mean curves of inputs drawn with replacement: what a function of the mean curve needs.
+
+    All budgets share their draws, and two `Curves` with the same inputs in use share them at the same seed,
+    so that any function of one or both has paired replicates. Their percentiles are the interval "bootstrap".
+
+    Args:
+        curves, quantity, clusters: as in `interval`.
+        replicates: number of draws.
+        seed: the same seed and number of inputs (clusters) give the same draws.
+    """
+    values = used_values(curves, quantity)
+    return resampled_means(values, _used_labels(curves, quantity, clusters), replicates, seed)
+
+
+class Ends(NamedTuple):
+    """Ends of an interval at each budget, to be unpacked as `low, high`."""
+
+    low: np.ndarray
+    high: np.ndarray
+
+
+class WarnedEnds(Ends):
+    """Ends of an interval, `low, high`, with what a reader of them must know.
+
+    Attributes:
+        low, high: [B].
+        warnings: one line each: where there is no interval and why, and where it undercovers.
+    """
+
+    warnings: tuple[str, ...]
+
+    @classmethod
+    def of(cls, found: Interval) -> "WarnedEnds":
+        """Keep ends and warnings of an `Interval`."""
+        ends = cls(found.low, found.high)
+        ends.warnings = found.warnings
+        return ends
+
+    def __repr__(self) -> str:
+        return f"WarnedEnds(low={self.low!r}, high={self.high!r}, warnings={self.warnings!r})"
 
 
 def interval(
@@ -65,7 +137,7 @@ def interval(
     clusters: "Sequence[Any] | np.ndarray | None" = None,
     *,
     seed: int = 0,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> WarnedEnds:
     """Compute an interval over inputs for the mean of a curve, at each budget.
 
     The inputs in use (enough samples, at least one declared strategy) are taken as a sample of a
@@ -76,14 +148,18 @@ def interval(
         quantity: a curve of `Curves` with one number per input and budget.
         level: nominal level, a fraction.
         method: "t" (Student's interval at each budget), "bootstrap" (percentiles over inputs; undercovers
-            below about 100 inputs) or "band" (holds the whole curve at once).
+            below about 100 inputs) or "band" (holds the whole curve at once). Where many inputs stand at 0
+            or 1 these undercover and say so; "bounded" and "bounded band" don't (`bounded_interval`), for
+            curves between 0 and 1.
         clusters: a label for each input of `curves` [inputs], where inputs come in groups (a family of
             templates, say); whole groups are then the draws.
-        seed: of "bootstrap" and "band".
+        seed: of all but "t".
 
     Returns:
-        low, high [B]: not cut to [0, 1]; NaN at budgets where all inputs agree (no variance was measured)
-        and everywhere with fewer than two inputs. `curve_interval` has the flags and warnings as well.
+        low, high [B], to be unpacked; `.warnings` says where they undercover and where there are none.
+        Ends are not cut to [0, 1]; they are NaN at budgets where all inputs agree (no variance was measured)
+        and everywhere with fewer than two inputs, but for the bounded methods, which need no variance.
+        `curve_interval` has mean, standard error and flags as well.
 
     Raises:
         InputError: the curve was not asked for, the curves are already a mean, or fewer than 3 clusters.
@@ -96,5 +172,4 @@ def interval(
     >>> low.round(4).tolist(), high.round(4).tolist()
     ([0.0581, 0.4748], [0.7752, 1.1919])
     """
-    found = curve_interval(curves, quantity, level, method, clusters, seed=seed)
-    return found.low, found.high
+    return WarnedEnds.of(curve_interval(curves, quantity, level, method, clusters, seed=seed))

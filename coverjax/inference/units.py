@@ -26,8 +26,8 @@ class Interval:
         units: number of units.
         clusters: number of clusters, the units themselves where there are none.
         level: nominal level, a fraction.
-        method: "t", "bootstrap" or "band".
-        critical_value: low and high are mean -+ critical_value x stderr; NaN for the bootstrap.
+        method: "t", "bootstrap", "band", "bounded" or "bounded band".
+        critical_value: low and high are mean -+ critical_value x stderr; NaN for bootstrap and bounded.
         flagged: points without an interval, bool [points]: all units have the same value there, or there
             are fewer than two units. Such a point has no measured variance, which is no proof of certainty.
         warnings: what a reader must know, one line each.

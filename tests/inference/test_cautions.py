@@ -123,7 +123,7 @@ def test_the_warning_names_points_units_and_measured_coverage():
         "proof that the next one will)",
         "small N with mass at the bounds: at 1 of 3 points too few units vary, up to 83% of the 12 units "
         f"stand at 0 or 1; there nominal 95 % covered {low}-{high} % in simulations of 10 units "
-        "(docs/intervals.md)",
+        "(docs/intervals.md); prefer method 'bounded'",
     )
     assert len(mean_interval(values, bounds=None).warnings) == 1
 
