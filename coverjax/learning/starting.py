@@ -11,7 +11,7 @@ from coverjax.foundation.checks import InputError
 from coverjax.model.router_generator import RouterGenerator
 from coverjax.policy.latent import LatentIID
 from coverjax.policy.learned import LearnedLatent
-from coverjax.policy.networks import DTYPE, TabularLogits
+from coverjax.policy.networks import DTYPE, SubsetLogits, TabularLogits
 from coverjax.policy.schedule import LatentSchedule
 from coverjax.policy.stage import require_protocol
 
@@ -79,8 +79,12 @@ def parted(policy: Any) -> tuple[Any, Any]:
 
 def own_rows(policy: Any) -> bool:
     """Whether every input has parameters of its own."""
-    table = policy.params if isinstance(policy, LearnedLatent) else None
-    return isinstance(table, TabularLogits) and table.rows > 1
+    return is_table(policy) and policy.params.rows > 1
+
+
+def is_table(policy: Any) -> bool:
+    """Whether the parameters are logits themselves."""
+    return isinstance(policy, LearnedLatent) and isinstance(policy.params, TabularLogits | SubsetLogits)
 
 
 def _refuse(name: str, options: dict[str, Any], known: tuple[str, ...]) -> None:

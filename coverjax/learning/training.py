@@ -17,11 +17,9 @@ from coverjax.learning.checkpoints import fingerprint, read_checkpoint, write_ch
 from coverjax.learning.config import OBJECTIVES, TrainConfig
 from coverjax.learning.gradients import LATTICE_BY_ITSELF, Climb
 from coverjax.learning.problem import Problem, on_device, problem
-from coverjax.learning.starting import finished, own_rows, parted, start_policy
+from coverjax.learning.starting import finished, is_table, own_rows, parted, start_policy
 from coverjax.learning.updates import Fixed, Pace, Program, advance, evaluate, optimiser
 from coverjax.model.router_generator import RouterGenerator
-from coverjax.policy.learned import LearnedLatent
-from coverjax.policy.networks import TabularLogits
 from coverjax.policy.stage import require_fit, split
 
 GRADIENT_BYTES = 256 << 20
@@ -83,7 +81,7 @@ def train_policy(
         "learning_rate", "seconds" [evaluations], "train" [seeds, evaluations] (mean objective met in the
         updates since the evaluation before; NaN at the start), "held_out" [seeds, evaluations] (the objective
         on the held-out inputs, or on all when none are), "best_step" [seeds], "best_seed". Objectives are
-        weighted means over inputs.
+        weighted means over inputs. "judged": the places of these held-out inputs, or of all.
 
     Raises:
         InputError: a setting without a meaning, a gradient or an objective that this policy can't have.
@@ -145,7 +143,7 @@ class _Job:
         chunk = min(batch, _chunk(policy, whole, climb))
         self.program = Program(climb, frozen, pace, len(trained), batch, chunk, self.apart)
         self.fixed = Fixed(_rows(whole, trained), numbers)
-        self.judge = Fixed(_rows(whole, judged), numbers)
+        self.judge, self.judged = Fixed(_rows(whole, judged), numbers), judged
         self.state = _first_state(jax.tree.map(lambda *leaves: jnp.stack(leaves), *params), pace)
         facts = {**settings.told(), "objective": objective, "draws": draws, "policy": repr(frozen)}
         self.name = fingerprint(facts, (jax.random.key_data(key), self.fixed, self.judge, self.state.params))
@@ -252,6 +250,7 @@ class _Job:
         told = {name: np.asarray(values, np.float64) for name, values in history.items()}
         told["step"] = told["step"].astype(np.int64)
         told["train"], told["held_out"] = told["train"].T, told["held_out"].T
+        told["judged"] = self.judged
         best = int(np.argmax(np.asarray(state.value)))
         told["best_step"], told["best_seed"] = np.asarray(state.at, np.int64), np.asarray(best)
         params = jax.tree.map(lambda leaf: leaf[best], state.best)
@@ -308,7 +307,7 @@ def _pace(policy: Any, settings: TrainConfig, climb: Climb) -> Pace:
     Along exact derivatives of tables Adam forgets fast: a latent that was pushed down has a tiny derivative,
     and a long memory of larger ones would keep it there.
     """
-    table = isinstance(policy, LearnedLatent) and isinstance(policy.params, TabularLogits)
+    table = is_table(policy)
     given = settings.learning_rate
     rate = float(given) if given is not None else (0.4 if table else 0.003)
     fast = table and climb.gradient == "exact"
@@ -325,7 +324,10 @@ def _rate_at(pace: Pace, step: int) -> float:
 
 
 def _chunk(policy: Any, whole: Problem, climb: Climb) -> int:
-    """Return how many inputs fit in memory at once: about 300 numbers for every latent of every choice."""
+    """Return how many inputs fit in memory at once.
+
+    For every latent of every choice a network keeps about 300 numbers, a table 20.
+    """
     choices = climb.draws * (1 if policy.sees == "blind" else 1 << whole.bits)
     lattice = 0
     if climb.gradient != "exact":
@@ -333,7 +335,9 @@ def _chunk(policy: Any, whole: Problem, climb: Climb) -> int:
     if climb.gradient == "regret" or (climb.gradient == "exact" and policy.sees != "blind"):
         lattice = 3 * climb.draws << whole.bits
     latents = whole.router.shape[1]
-    return max(1, int(GRADIENT_BYTES // (4 * latents * (300 * choices + lattice))))
+    return max(
+        1, int(GRADIENT_BYTES // (4 * latents * ((20 if is_table(policy) else 300) * choices + lattice)))
+    )
 
 
 def _rows(whole: Problem, rows: np.ndarray) -> Problem:

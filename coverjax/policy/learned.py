@@ -12,13 +12,16 @@ from jaxtyping import Bool, Float, Int
 
 from coverjax.foundation.checks import InputError, one_of, shown
 from coverjax.policy.base import Known, Policy
-from coverjax.policy.networks import DTYPE, MLP, SetNetwork, Sight, TabularLogits
+from coverjax.policy.networks import DTYPE, MLP, SetNetwork, Sight, SubsetLogits, TabularLogits
 from coverjax.policy.saving import read_network, write_network
 
 SEES = ("blind", "latents", "outcomes")
 KNOWS = ("nothing", "router", "true_W")
 MEMORIES = ("set", "counts")
 NETWORKS = ("set", "mlp", "table")
+
+TABLE_NUMBERS = 1 << 27
+"""The most numbers in a table of logits; training keeps six such arrays."""
 
 
 class LearnedLatent(Policy):
@@ -106,7 +109,8 @@ class LearnedLatent(Policy):
             budget: the number of draws that the network measures time against.
             network: "set" carries over to other models, for latents that mean nothing in themselves; "mlp" is
                 for latents and strategies that mean the same on every input, and takes `features`; "table"
-                is one row of logits per input, a router, for blind policies.
+                is one row of logits per input: a router, for blind policies, or, for policies that see
+                outcomes, a row for every draw and seen set as well.
             width: size of the hidden layers.
             sees, knows, memory, features: as the attributes.
 
@@ -116,12 +120,10 @@ class LearnedLatent(Policy):
         one_of("network", network, NETWORKS)
         if features is not None and network != "mlp":
             raise InputError(f"features: only network='mlp' takes them; got network={network!r}")
-        if network == "table" and sees != "blind":
-            raise InputError(f"sees: network='table' looks at nothing, use sees='blind'; got {sees!r}")
         if isinstance(width, bool) or width != int(width) or width < 1:
             raise InputError(f"width: must be a whole number >= 1; got {shown(width)}")
         if network == "table":
-            return cls(TabularLogits(jnp.zeros((model.inputs, 1, model.latents), DTYPE)), sees, knows)
+            return cls(_table(model, budget, sees, memory), sees, knows)
         sight = cls(_no_network, sees, knows, memory, features)._example(model)
         draw = SetNetwork.random if network == "set" else MLP.random
         return cls(draw(key, sight, budget, int(width)), sees, knows, memory, features)
@@ -223,6 +225,26 @@ class LearnedLatent(Policy):
             latents=model.latents,
         )
         return self._sight(known, self.init(known), jnp.int32(0))
+
+
+def _table(model: Any, budget: int, sees: str, memory: str) -> TabularLogits | SubsetLogits:
+    """Return a table of zeros for every input."""
+    if sees == "blind":
+        return TabularLogits(jnp.zeros((model.inputs, 1, model.latents), DTYPE))
+    if sees != "outcomes" or memory != "set":
+        raise InputError(
+            "network: 'table' has rows for draws and seen sets, use sees='blind', or sees='outcomes' with "
+            f"memory='set'; got sees={sees!r}, memory={memory!r}"
+        )
+    needed = model.inputs * budget * model.latents << model.strategies
+    if needed > TABLE_NUMBERS:
+        raise InputError(
+            f"network: a 'table' must hold at most {TABLE_NUMBERS:,} numbers; {model.inputs} inputs x "
+            f"{budget} draws x 2^{model.strategies} seen sets x {model.latents} latents are {needed:,}; take "
+            "fewer inputs at once, or network='set'"
+        )
+    shape = (model.inputs, budget, 1 << model.strategies, model.latents)
+    return SubsetLogits(jnp.zeros(shape, DTYPE))
 
 
 def _no_network(sight: Sight) -> jax.Array:

@@ -1,4 +1,4 @@
-"""Networks that give a learned policy its logits: a table, a plain network, one for new models.
+"""Networks that give a learned policy its logits: tables, a plain network, one for new models.
 
 A network is an `equinox.Module` that maps what a policy may look at (`Sight`) to one logit per latent, for
 ONE input at ONE moment. Any module with that call works in `LearnedLatent`. Everything is computed in
@@ -84,6 +84,33 @@ class TabularLogits(eqx.Module):
         inputs, draws, _ = self.logits.shape
         row = 0 if inputs == 1 or sight.row is None else sight.row
         return self.logits[row, jnp.minimum(sight.draw, draws - 1)]
+
+
+class SubsetLogits(eqx.Module):
+    """One row of logits per input, draw and set of strategies seen so far, looked up.
+
+    Every policy that depends on (draw, seen set) can be represented, the optimal one included.
+
+    Attributes:
+        logits: [inputs, draws, subsets, latents], subsets of all strategy columns, numbered by the bit mask
+            whose bit s says whether strategy s was seen. The last draw serves all later ones.
+    """
+
+    logits: Float[jax.Array, "inputs draws subsets latents"]
+
+    @property
+    def rows(self) -> int:
+        """Number of inputs that it holds logits for; 1 serves any."""
+        return int(self.logits.shape[-4])
+
+    def __call__(self, sight: Sight) -> Float[jax.Array, " latents"]:
+        """Return the logits of the input's draw and seen set."""
+        assert sight.seen is not None
+        inputs, draws = self.logits.shape[:2]
+        row = 0 if inputs == 1 or sight.row is None else sight.row
+        place = jnp.arange(sight.seen.shape[0], dtype=jnp.int32)
+        subset = jnp.sum(sight.seen.astype(jnp.int32) << place)
+        return self.logits[row, jnp.minimum(sight.draw, draws - 1), subset]
 
 
 class MLP(eqx.Module):

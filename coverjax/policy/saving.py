@@ -11,7 +11,7 @@ import numpy as np
 from coverjax._version import __version__
 from coverjax.foundation.checks import InputError, file_error
 from coverjax.foundation.files import whole_file
-from coverjax.policy.networks import MLP, Dense, SetNetwork, TabularLogits
+from coverjax.policy.networks import MLP, Dense, SetNetwork, SubsetLogits, TabularLogits
 
 FORMAT = "coverjax-policy-1"
 
@@ -22,7 +22,7 @@ def write_network(path: str | os.PathLike[str], network: Any, facts: dict[str, A
     Raises:
         InputError: the network is the caller's own, or the place can't be written to.
     """
-    if type(network) not in (TabularLogits, MLP, SetNetwork):
+    if type(network) not in (TabularLogits, SubsetLogits, MLP, SetNetwork):
         raise InputError(
             "params: only networks of coverjax.policy.networks can be written; got "
             f"{type(network).__name__}; write it with equinox.tree_serialise_leaves"
@@ -67,6 +67,8 @@ def _hollow(header: dict[str, Any]) -> Any:
     layers, horizon = (dense,) * header["layers"], header["horizon"]
     if header["network"] == "TabularLogits":
         return TabularLogits(0.0)  # type: ignore[arg-type]
+    if header["network"] == "SubsetLogits":
+        return SubsetLogits(0.0)  # type: ignore[arg-type]
     if header["network"] == "MLP":
         return MLP(layers, horizon)
     if header["network"] == "SetNetwork":
