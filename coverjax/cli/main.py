@@ -15,6 +15,7 @@ VERBS = {
     "estimate": ("coverjax.cli.estimate", "coverage curves, intervals and figures of a log of samples"),
     "exact": ("coverjax.cli.exact", "exact curves of policies on a known law"),
     "simulate": ("coverjax.cli.simulate", "simulated curves of policies on a known law"),
+    "sweep": ("coverjax.cli.sweep", "policies over a grid of laws, sizes, budgets and seeds"),
     "corrections": ("coverjax.cli.corrections", "how many corrections until a concept is competent"),
     "route": ("coverjax.cli.route", "is the team that a router chose as good as the best one"),
     "demo": ("coverjax.cli.demo", "make a small labelled log and run `estimate` on it"),

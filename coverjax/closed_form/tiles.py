@@ -60,8 +60,14 @@ def over_tiles(
 
 def in_threads(tasks: Sequence[Callable[[], None]]) -> None:
     """Run independent tasks on all cores: XLA runs small kernels on one and leaves Python's lock."""
+    device = jax.config.jax_default_device  # type: ignore[attr-defined]  # it belongs to a thread
+
+    def run(task: Callable[[], None]) -> None:
+        with jax.default_device(device):
+            task()
+
     with ThreadPoolExecutor(_workers()) as pool:
-        for waiting in [pool.submit(task) for task in tasks]:
+        for waiting in [pool.submit(run, task) for task in tasks]:
             waiting.result()
 
 

@@ -1,21 +1,19 @@
 """Units in worker processes: results in order, and a process that dies costs one snapshot, not the run."""
 
 import multiprocessing
-import multiprocessing.context
 import os
 import pickle
 import signal
 import sys
-import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing.connection import wait
 from typing import Any
 
 from coverjax.corrections.snapshots import Scan, Snapshot, record_of, run_unit, take, to_line
 from coverjax.corrections.sweeps import Unit
 from coverjax.corrections.systems import Factory
+from coverjax.foundation.processes import SpawnPool
 
 DIED = "the process of the system ended without an answer"
 
@@ -92,31 +90,11 @@ class Processes:
         self._pool.end()
 
 
-class _Context(multiprocessing.context.SpawnContext):
-    """Remembers the processes it starts. A fork would copy threads' locks (JAX's, say) in whatever state."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.started: list[Any] = []
-
-    def Process(self, *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]  # noqa: N802
-        process = super().Process(*args, **kwargs)
-        self.started.append(process)
-        return process
-
-
-class _Pool(ProcessPoolExecutor):
+class _Pool(SpawnPool):
     """A pool of spawned processes that hold a factory."""
 
     def __init__(self, workers: int, blob: bytes):
-        self._context = _Context()
-        super().__init__(workers, mp_context=self._context, initializer=_begin, initargs=(blob,))
-
-    def end(self) -> None:
-        """End the processes now: nobody waits for what they are at."""
-        self.shutdown(wait=False, cancel_futures=True)
-        for process in self._context.started:
-            process.terminate()
+        super().__init__(workers, _begin, (blob,))
 
 
 def _finished(futures: "dict[int, Future[str]]") -> dict[int, str]:
@@ -154,15 +132,6 @@ def _begin(blob: bytes) -> None:
     # What a system prints must not get between the lines of the parent's output, a JSON document perhaps.
     os.dup2(2, 1)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    """End this process when its parent is gone; else a killed run leaves its workers behind."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    wait([parent.sentinel])
-    os._exit(1)
 
 
 def _factory() -> Factory:

@@ -78,6 +78,43 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
         raise
 
 
+def write_durably(path: str | os.PathLike[str], content: bytes, staging: str | os.PathLike[str]) -> None:
+    """Write a file that is whole on the disk when it has its name, a power cut included.
+
+    Args:
+        path: the final name.
+        content: all of it.
+        staging: a folder of the same file system for the temporary file, so that whoever lists the files
+            beside `path` never sees it.
+
+    Raises:
+        InputError: the place can't be written to, or there is no room.
+    """
+    final = pathlib.Path(path)
+    temporary = pathlib.Path(staging) / f".part-{os.getpid()}-{final.name}"
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, final)
+        _sync_folder(final.parent)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise _refused(final, error) from error
+
+
+def _sync_folder(folder: pathlib.Path) -> None:
+    """Put the names in a folder on the disk, where the system can."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
 def _remove_empty(folders: list[pathlib.Path]) -> None:
     """Remove the folders, innermost first, as long as they are empty."""
     with contextlib.suppress(OSError):

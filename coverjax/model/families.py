@@ -84,6 +84,7 @@ def confusion(
     eps: float,
     router: Any = None,
     permute_key: jax.Array | None = None,
+    latents: int | None = None,
 ) -> RouterGenerator:
     """Return a router-generator with one latent per strategy, mistaken with probability eps.
 
@@ -91,13 +92,16 @@ def confusion(
     latent agree with probability (1 - eps)^2 + eps^2 / (M - 1).
 
     Args:
-        inputs, strategies: their numbers; there are as many latents as strategies.
+        inputs, strategies: their numbers.
         eps: probability that a latent gives another strategy than its own, 0..1.
         router: r(z), [latents] or [inputs, latents]; uniform when None.
         permute_key: when given, every input gets its own random pairing of latents and strategies (a latent
             then means nothing across inputs); otherwise latent z means strategy z.
+        latents: their number, as many as strategies when None. Latent z >= M is a twin of latent z mod M;
+            with fewer than M, the last strategies are found by mistake only.
     """
     inputs, strategies = _size("inputs", inputs), _size("strategies", strategies)
+    latents = strategies if latents is None else _size("latents", latents)
     eps = _share("eps", eps)
     if strategies == 1 and eps > 0.0:
         raise InputError(
@@ -105,18 +109,13 @@ def confusion(
         )
     table = np.full((strategies, strategies), eps / max(strategies - 1, 1))
     np.fill_diagonal(table, 1.0 - eps)
-    generator = np.broadcast_to(table, (inputs, strategies, strategies))
+    own = np.arange(latents) % strategies
+    generator = np.broadcast_to(table[own], (inputs, latents, strategies))
     if permute_key is not None:
         keys = rng.input_keys(permute_key, range(inputs))
         meaning = np.asarray(jax.vmap(jax.random.permutation, in_axes=(0, None))(keys, strategies))
-        generator = table[meaning]
-    weights = np.full(strategies, 1.0 / strategies) if router is None else np.asarray(router)
-    if weights.shape not in ((strategies,), (inputs, strategies)):
-        raise InputError(
-            f"router: must be [{strategies}] or [{inputs}, {strategies}], one probability per latent; "
-            f"got shape {weights.shape}"
-        )
-    return RouterGenerator(np.broadcast_to(weights, (inputs, strategies)), generator)
+        generator = table[meaning[:, own]]
+    return RouterGenerator(_weights(router, inputs, latents), generator)
 
 
 def collapsed(law: OutcomeLaw, latents: int, router: Any = None) -> RouterGenerator:
@@ -128,14 +127,9 @@ def collapsed(law: OutcomeLaw, latents: int, router: Any = None) -> RouterGenera
         router: r(z), [latents] or [inputs, latents]; uniform when None.
     """
     latents = _size("latents", latents)
-    weights = np.full(latents, 1.0 / latents) if router is None else np.asarray(router)
-    if weights.shape not in ((latents,), (law.inputs, latents)):
-        raise InputError(
-            f"router: must be [{latents}] or [{law.inputs}, {latents}]; got shape {weights.shape}"
-        )
     generator = np.repeat(law.probs[:, None], latents, axis=1)
     return RouterGenerator(
-        np.broadcast_to(weights, (law.inputs, latents)),
+        _weights(router, law.inputs, latents),
         generator,
         law.matches,
         law.names,
@@ -179,6 +173,17 @@ def with_twin_latent(model: RouterGenerator, latent: int = 0, share: float = 0.5
 def _with_latents(model: RouterGenerator, router: np.ndarray, generator: np.ndarray) -> RouterGenerator:
     rest = (model.matches, model.names, model.declared, model.valid, model.correct)
     return RouterGenerator(router, generator, *rest)
+
+
+def _weights(router: Any, inputs: int, latents: int) -> np.ndarray:
+    """Return r(z) of every input; uniform when None is given."""
+    weights = np.full(latents, 1.0 / latents) if router is None else np.asarray(router)
+    if weights.shape not in ((latents,), (inputs, latents)):
+        raise InputError(
+            f"router: must be [{latents}] or [{inputs}, {latents}], one probability per latent; got shape "
+            f"{weights.shape}"
+        )
+    return np.broadcast_to(weights, (inputs, latents))
 
 
 def _same_row(inputs: int, weights: np.ndarray) -> OutcomeLaw:

@@ -1,7 +1,10 @@
 """The policies by name, and a user's own as `module:Class`."""
 
+import ast
 import importlib
+import inspect
 import os
+import re
 import sys
 from typing import Any
 
@@ -28,6 +31,9 @@ _CLASSES = (
     OptimalLatent,
     GoodUCB,
 )
+
+
+_WRITTEN = re.compile(r"(?P<name>[\w.:]+)(?:\((?P<settings>.*)\))?", re.DOTALL)
 
 
 def policies() -> dict[str, type]:
@@ -57,6 +63,37 @@ def policy_class(name: str) -> type:
         raise InputError(f"policy: module {module_name} must hold a class {class_name}; it holds none")
     require_protocol(found)
     return found
+
+
+def written_policy(text: str) -> Any:
+    """Return the policy that a text such as ``LatentNoRepeat(order='router')`` or ``module:Class`` names.
+
+    Settings are plain values; no code is run but that of the policy's class.
+
+    Raises:
+        InputError: the text is written otherwise, there is no such policy, or it has no such settings.
+
+    >>> written_policy("GoodUCB(c=1.0)").c
+    1.0
+    """
+    found = _WRITTEN.fullmatch(text.strip())
+    if found is None:
+        raise InputError(f"policy: must be Name or Name(setting=value, ...); got {shown(text)}")
+    kind = policy_class(found["name"])
+    settings: dict[str, Any] = {}
+    try:
+        call = ast.parse(f"f({found['settings'] or ''})", mode="eval").body
+        assert isinstance(call, ast.Call)
+        if call.args or any(word.arg is None for word in call.keywords):
+            raise ValueError
+        settings = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
+    except (SyntaxError, ValueError):
+        raise InputError(f"policy: {shown(text)}: settings must be name=value, plain values") from None
+    try:
+        return kind(**settings)
+    except TypeError:
+        known = ", ".join(inspect.signature(kind).parameters) or "none"
+        raise InputError(f"policy: {shown(text)}: the settings of {found['name']} are: {known}") from None
 
 
 def _module(name: str) -> Any:
