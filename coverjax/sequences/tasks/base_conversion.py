@@ -1,7 +1,7 @@
 """Reading a number in another base."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,7 +20,8 @@ class BaseConversion(Family):
     * places_up: the same from the lowest place.
 
     State: values, each with the power of the base that it lacks. A step ``a*m=c`` multiplies one by a power m
-    of the base that it lacks, ``a+b=c`` adds two that lack the same; the last leaves one that lacks nothing.
+    of the base that it lacks (``m*a=c`` does too), ``a+b=c`` adds two that lack the same; the last one leaves
+    a value that lacks nothing.
     """
 
     name = "base_conversion"
@@ -68,18 +69,7 @@ class BaseConversion(Family):
         first, sign, second, result = int(step[1]), step[2], int(step[3]), int(step[4])
         if result != (first * second if sign == "*" else first + second):
             return
-        for value, lacks in set(state):
-            if value != first:
-                continue
-            left = _without(state, (value, lacks))
-            if sign == "*":
-                yield from (
-                    tuple(sorted([*left, (result, lacks - power)]))
-                    for power in range(1, lacks + 1)
-                    if x[0] ** power == second
-                )
-            elif (second, lacks) in left:
-                yield tuple(sorted([*_without(left, (second, lacks)), (result, lacks)]))
+        yield from (_multiplied if sign == "*" else _added)(x[0], state, first, second)
 
     def _finished(self, x: Any, state: tuple[Item, ...]) -> bool:
         return len(state) == 1 and state[0][1] == 0
@@ -112,6 +102,23 @@ def _by_places(terms: list[tuple[int, int]]) -> list[str]:
             steps.append(f"{total}+{term}={total + term}" if down else f"{term}+{total}={total + term}")
         total += term
     return steps
+
+
+def _multiplied(base: int, state: tuple[Item, ...], first: int, second: int) -> Iterator[tuple[Item, ...]]:
+    """Yield the states after one of two numbers, a power of the base, multiplied the other."""
+    for value, lacks in set(state):
+        for power in range(1, lacks + 1):
+            if (value, base**power) in ((first, second), (second, first)):
+                left = _without(state, (value, lacks))
+                yield tuple(sorted([*left, (first * second, lacks - power)]))
+
+
+def _added(base: int, state: tuple[Item, ...], first: int, second: int) -> Iterator[tuple[Item, ...]]:
+    """Yield the states after two numbers that lack the same power were added."""
+    for value, lacks in set(state):
+        left = _without(state, (value, lacks))
+        if value == first and (second, lacks) in left:
+            yield tuple(sorted([*_without(left, (second, lacks)), (first + second, lacks)]))
 
 
 def _without(items: tuple[Item, ...], item: Item) -> tuple[Item, ...]:
