@@ -6,7 +6,7 @@ import inspect
 import math
 import pathlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal
 
 import tyro
@@ -22,12 +22,15 @@ FAMILIES = ("uniform", "zipf", "geometric", "dirichlet", "two_tier", "confusion"
 REFERENCES = ("IID", "OracleNoRepeat")
 """The policies that Gain is measured against; they are always there."""
 
+TRAINED = ".npz"
+"""How the file of a trained policy ends."""
+
 _WRITTEN = re.compile(r"(?P<name>[\w.:]+)(?:\((?P<settings>.*)\))?", re.DOTALL)
 
 
 @dataclasses.dataclass(frozen=True)
-class LawOptions:
-    """Which law, which policies, which budgets; a TOML file may hold the same names."""
+class LawChoice:
+    """Which law; a TOML file may hold the same names."""
 
     file: Annotated[pathlib.Path | None, tyro.conf.Positional, tyro.conf.arg(metavar="FILE.toml")] = None
     """Options as TOML, under the names of the flags; flags given beside it win."""
@@ -53,9 +56,15 @@ class LawOptions:
     """two_tier: probability of the common strategies together."""
     eps: float = 0.1
     """confusion: probability that a latent's draw is another strategy than its own."""
+
+
+@dataclasses.dataclass(frozen=True)
+class LawOptions(LawChoice):
+    """Which law, which policies, which budgets; a TOML file may hold the same names."""
+
     policy: tuple[str, ...] = ()
-    """Policies, as they are written in Python: IID "LatentNoRepeat(order='router')" module:Class. Default:
-    all that the law allows."""
+    """Policies, as they are written in Python: IID "LatentNoRepeat(order='router')" module:Class; or files of
+    trained ones (.npz). Default: all that the law allows."""
     budget: int = 64
     """Number of draws K."""
     coverage: Literal["raw", "valid", "correct"] = "raw"
@@ -70,8 +79,8 @@ class LawOptions:
     """Seed of random families and of simulation."""
 
 
-def law_of(options: LawOptions) -> OutcomeLaw | RouterGenerator:
-    """Return the law that the options name."""
+def law_of(options: LawChoice, seed: int) -> OutcomeLaw | RouterGenerator:
+    """Return the law that the options name; random ones are of this seed."""
     if (options.family is None) == (options.law is None):
         got = "neither" if options.law is None else "both"
         raise InputError(
@@ -90,7 +99,7 @@ def law_of(options: LawOptions) -> OutcomeLaw | RouterGenerator:
         "uniform": lambda: families.uniform(*sizes),
         "zipf": lambda: families.zipf(*sizes, options.exponent),
         "geometric": lambda: families.geometric(*sizes, options.ratio),
-        "dirichlet": lambda: families.dirichlet(jax.random.key(options.seed), *sizes, options.concentration),
+        "dirichlet": lambda: families.dirichlet(jax.random.key(seed), *sizes, options.concentration),
         "two_tier": lambda: families.two_tier(
             options.inputs, options.common, options.strategies - options.common, options.common_mass
         ),
@@ -100,9 +109,16 @@ def law_of(options: LawOptions) -> OutcomeLaw | RouterGenerator:
 
 
 def policy_of(text: str) -> Any:
-    """Return the policy that a text such as ``LatentNoRepeat(order='router')`` or ``module:Class`` names."""
+    """Return the policy that a text such as ``LatentNoRepeat(order='router')`` or ``module:Class`` names.
+
+    A text that ends in .npz is the file of a trained policy.
+    """
     from coverjax.policy.registry import policy_class
 
+    if text.endswith(TRAINED):
+        from coverjax.policy.learned import LearnedLatent
+
+        return LearnedLatent(text)
     found = _WRITTEN.fullmatch(text.strip())
     if found is None:
         raise InputError(f"--policy: must be Name or Name(setting=value, ...); got {shown(text)}")
@@ -123,12 +139,14 @@ def policy_of(text: str) -> Any:
         raise InputError(f"--policy: {shown(text)}: the settings of {found['name']} are: {known}") from None
 
 
-def chosen_policies(options: LawOptions, law: OutcomeLaw | RouterGenerator) -> dict[str, Any]:
-    """Return the policies by how they are written: the references first, then those asked for."""
+def chosen_policies(named: Sequence[str], law: OutcomeLaw | RouterGenerator) -> dict[str, Any]:
+    """Return the policies by how they are written: the references first, then those asked for.
+
+    Without any, all that the law allows.
+    """
     from coverjax.policy.base import label
     from coverjax.policy.registry import policies
 
-    named = list(options.policy)
     if not named:
         latent = isinstance(law, RouterGenerator)
         needs = {name for name, kind in policies().items() if _required(kind)}
@@ -137,8 +155,9 @@ def chosen_policies(options: LawOptions, law: OutcomeLaw | RouterGenerator) -> d
             for name, kind in policies().items()
             if name not in needs and (latent or getattr(kind, "acts_on", "") != "latents")
         ]
-    made = [policy_of(text) for text in dict.fromkeys([*REFERENCES, *named])]
-    return {label(policy): policy for policy in made}
+    made = {text: policy_of(text) for text in dict.fromkeys([*REFERENCES, *named])}
+    # Of a trained policy its file is the name: its numbers can't be written out.
+    return {text if text.endswith(TRAINED) else label(policy): policy for text, policy in made.items()}
 
 
 def _required(kind: Any) -> bool:
@@ -164,9 +183,9 @@ def report_policies(
 
     _check(options)
     with out_folder(options.out) as part, Progress(verb) as progress:
-        law = law_of(options)
+        law = law_of(options, options.seed)
         curves, refused = {}, {}
-        for name, policy in chosen_policies(options, law).items():
+        for name, policy in chosen_policies(options.policy, law).items():
             progress.step(f"{verb} {name}")
             try:
                 curves[name] = produce(policy, law, name)
