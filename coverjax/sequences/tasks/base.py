@@ -117,7 +117,8 @@ class Task(abc.ABC):
         """Draw inputs and, for each, a strategy by its frequency: what a base model is fitted to."""
         corpus = []
         for x in self.sample_inputs(rng, count):
-            strategy = str(rng.choice(self.strategies(x), p=self.frequencies_of(x)))
+            place = np.searchsorted(np.cumsum(self.frequencies_of(x))[:-1], rng.random(), side="right")
+            strategy = self.strategies(x)[place]
             corpus.append(Sample(x, strategy, self.render_x(x), self.render(x, strategy)))
         return corpus
 

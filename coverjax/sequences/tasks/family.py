@@ -126,12 +126,13 @@ class Family(Task):
             InputError: it states none.
         """
         match = self._PROMPT.fullmatch(x_text) if isinstance(x_text, str) else None
-        fault = f"must be a prompt such as {shown(self.render_x(self._draw(np.random.default_rng(0))))}"
-        if match is not None:
-            try:
-                return self._read(match)
-            except ValueError as error:
-                fault = str(error)
+        if match is None:
+            example = self.render_x(self._draw(np.random.default_rng(0)))
+            raise InputError(f"x_text: must be a prompt such as {shown(example)}; got {shown(x_text)}")
+        try:
+            return self._read(match)
+        except ValueError as error:
+            fault = str(error)
         raise InputError(f"x_text: {fault}; got {shown(x_text)}")
 
     def render(self, x: Hashable, strategy: str) -> str:

@@ -1,6 +1,7 @@
 """Walking across a grid, around walls."""
 
 import functools
+import itertools
 import re
 from collections import deque
 from collections.abc import Iterable
@@ -37,19 +38,11 @@ class GridPathfinding(Family):
     _APART: ClassVar[int] = 2
 
     def _draw(self, rng: np.random.Generator) -> tuple[str, str, Walk]:
+        pairs = _far_pairs(self._APART)
         while True:
-            (c1, c2), (r1, r2) = rng.integers(5, size=(2, 2)).tolist()
-            if min(abs(c1 - c2), abs(r1 - r2)) < self._APART:
-                continue
-            start, goal = COLUMNS[c1] + ROWS[r1], COLUMNS[c2] + ROWS[r2]
-            between = [
-                COLUMNS[c] + ROWS[r]
-                for c in range(min(c1, c2), max(c1, c2) + 1)
-                for r in range(min(r1, r2), max(r1, r2) + 1)
-            ]
-            free = [cell for cell in between if cell not in (start, goal)]
-            walls = tuple(sorted(free[i] for i in rng.permutation(len(free))[: self._WALLS]))
-            if _moves_to(goal, walls).get(start) == abs(c1 - c2) + abs(r1 - r2):
+            start, goal, between = pairs[rng.integers(len(pairs))]
+            walls = tuple(sorted(between[i] for i in rng.permutation(len(between))[: self._WALLS].tolist()))
+            if _moves_to(goal, walls).get(start) == _moves_to(goal, ())[start]:
                 return start, goal, walls
 
     def _read(self, match: re.Match[str]) -> tuple[str, str, Walk]:
@@ -102,6 +95,25 @@ class GridPathfinding(Family):
 
     def _finished(self, x: Any, state: Walk) -> bool:
         return {state[0], state[-1]} == set(x[:2])
+
+
+@functools.cache
+def _far_pairs(apart: int) -> list[tuple[str, str, Walk]]:
+    """Return pairs of cells so many columns and rows apart or more, and what else is in their rectangle."""
+    cells = [column + row for column in COLUMNS for row in ROWS]
+
+    def between(axis: int, start: str, goal: str) -> str:
+        line = (COLUMNS, ROWS)[axis]
+        low, high = sorted((line.index(start[axis]), line.index(goal[axis])))
+        return line[low : high + 1]
+
+    found = []
+    for start, goal in itertools.permutations(cells, 2):
+        columns, rows = between(0, start, goal), between(1, start, goal)
+        if min(len(columns), len(rows)) > apart:
+            rectangle = [column + row for column in columns for row in rows]
+            found.append((start, goal, tuple(cell for cell in rectangle if cell not in (start, goal))))
+    return found
 
 
 @functools.cache
