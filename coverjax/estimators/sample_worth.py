@@ -109,7 +109,7 @@ def _best_so_far(batch: Batch, worth: np.ndarray) -> np.ndarray:
     assert batch.score is not None
     out = np.empty((len(batch.n), len(batch.budgets)))
     for place, k in enumerate(batch.budgets.tolist()):
-        top = batch.score[:, :k] == batch.score[:, :k].max(axis=1, keepdims=True)
+        top = np.equal(batch.score[:, :k], batch.score[:, :k].max(axis=1, keepdims=True))
         out[:, place] = np.where(top, worth[:, :k], 0.0).sum(axis=1) / top.sum(axis=1)
     return out
 

@@ -1,9 +1,10 @@
 """Label the samples of a file: rows stream through a labeler into a log that `read_log` reads."""
 
+import contextlib
 import dataclasses
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from coverjax.foundation.checks import InputError, file_error, listed
@@ -79,7 +80,9 @@ class _Tally:
 def label_log(
     paths: "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]",
     labeler: Labeler,
-    out: "str | os.PathLike[str]",
+    out: "str | os.PathLike[str] | None",
+    *,
+    watch: "Callable[[Record, list[str]], None] | None" = None,
 ) -> LabelReport:
     """Label the samples of files and write them as a log, JSON lines.
 
@@ -90,7 +93,8 @@ def label_log(
     Args:
         paths: JSONL, CSV or Parquet files with a column `input` and the text columns that the labeler reads.
         labeler: see `Labeler`.
-        out: the file to write; it is there whole or not at all.
+        out: the file to write; it is there whole or not at all. Nothing is written when None.
+        watch: called with each row and its labels.
 
     Returns:
         How many samples got which strategies.
@@ -111,21 +115,36 @@ def label_log(
         ('rule:rules',)
     """
     names = expand(paths)
-    if os.path.abspath(os.fspath(out)) in map(os.path.abspath, names):
+    if out is not None and os.path.realpath(os.fspath(out)) in map(os.path.realpath, names):
         raise InputError(f"{os.fspath(out)}: must be another file than the log that is read")
     tally = _Tally()
     signed = signature(labeler)
-    with whole_file(out) as part, part.open("w", encoding="utf-8", newline="\n") as file:
+    with _lines_to(out) as write:
         for place, row, labels in labelled(names, labeler):
             tally.add(place, str(row["input"]), labels)
-            file.write(_line(row, labels, signed) + "\n")
+            if watch is not None:
+                watch(row, labels)
+            write(row, labels, signed)
     return tally.report(labeler)
+
+
+@contextlib.contextmanager
+def _lines_to(out: "str | os.PathLike[str] | None") -> Iterator[Callable[[Record, list[str], str], None]]:
+    if out is None:
+        yield lambda row, labels, signed: None
+        return
+    with whole_file(out) as part, part.open("w", encoding="utf-8", newline="\n") as file:
+
+        def write(row: Record, labels: list[str], signed: str) -> None:
+            file.write(_line(row, labels, signed) + "\n")
+
+        yield write
 
 
 def labelled(names: Sequence[str], labeler: Labeler) -> Iterator[tuple[str, Record, list[str]]]:
     """Yield the place, the row (numbered) and the labels of each sample."""
     numbers: dict[tuple[str, ...], int] = {}
-    for batch in _batches(_rows(names)):
+    for batch in _batches(log_rows(names)):
         rows = [row for _, _, row in batch]
         try:
             found = labeler(rows)
@@ -138,7 +157,7 @@ def labelled(names: Sequence[str], labeler: Labeler) -> Iterator[tuple[str, Reco
                 f"{len(rows)} rows"
             )
         for (path, line, row), labels in zip(batch, found, strict=True):
-            yield f"{path}:{line}", _numbered(path, line, row, numbers), labels
+            yield f"{path}:{line}", numbered_row(path, line, row, numbers), labels
 
 
 def _batches(rows: Iterable[Any]) -> Iterator[list[Any]]:
@@ -152,7 +171,7 @@ def _batches(rows: Iterable[Any]) -> Iterator[list[Any]]:
         yield batch
 
 
-def _rows(names: Sequence[str]) -> Iterator[tuple[str, int, Record]]:
+def log_rows(names: Sequence[str]) -> Iterator[tuple[str, int, Record]]:
     """Yield file, line and checked record of each sample."""
     for name in names:
         with workspace() as connection:
@@ -163,6 +182,8 @@ def _rows(names: Sequence[str]) -> Iterator[tuple[str, int, Record]]:
             raise file_error(name, None, "input", f"missing column; the file has {listed(file.columns)}")
         fields = tuple(_TYPED.get(column, Field(column, NAME)) for column in file.columns)
         for line, record in records(file, fields):
+            if file.kind == "csv" and "strategies" in file.columns:
+                record.setdefault("strategies", "")  # an empty cell: no label
             yield name, line, _checked(name, line, record, file.dialect)
 
 
@@ -180,7 +201,8 @@ def _checked(path: str, line: int, record: Record, dialect: str) -> Record:
     return row
 
 
-def _numbered(path: str, line: int, row: Record, numbers: dict[tuple[str, ...], int]) -> Record:
+def numbered_row(path: str, line: int, row: Record, numbers: dict[tuple[str, ...], int]) -> Record:
+    """Return the row with its `sample`: its own, or its place among those of its input so far."""
     key = tuple(str(row.get(name, "")) for name in ("input", "method", "trial"))
     given = row.get("sample") is not None
     seen = numbers.setdefault(key, -1 if given else 0)

@@ -127,29 +127,35 @@ def test_parquet_and_several_files(tmp_path, raw, rules):
 
 
 def test_functions(tmp_path, monkeypatch, raw):
-    (tmp_path / "mine.py").write_text(
+    (tmp_path / "own_labelers.py").write_text(
         "def shout(row):\n    return row['text'].isupper() and 'loud' or None\n"
         "def words(row):\n    return {w for w in row['text'].split() if w in ('pigeons,', 'pigeons')}\n"
         "words.kind = 'rubric'\nnumber = 3\n"
         "def broken(row):\n    return 1 / len(row['notes']) and None\ndef wrong(row):\n    return ['x', '']\n"
     )
     monkeypatch.chdir(tmp_path)
-    shout = cj.CallableLabeler.named("mine:shout")
-    assert signature(shout) == "classifier:mine:shout"
+    shout = cj.CallableLabeler.named("own_labelers:shout")
+    assert signature(shout) == "classifier:own_labelers:shout"
     assert shout([{"text": "LOUD"}, {"text": "low"}]) == [["loud"], []]
-    words = cj.CallableLabeler.named("mine:words")
+    words = cj.CallableLabeler.named("own_labelers:words")
     assert words.kind == "rubric"
     assert cj.label_log(raw, words, tmp_path / "log.jsonl").found == {"pigeons": 1, "pigeons,": 1}
-    assert cj.CallableLabeler.named("mine:words", kind="human").kind == "human"
+    assert cj.CallableLabeler.named("own_labelers:words", kind="human").kind == "human"
     high = cj.CallableLabeler("high", lambda row: "high" if row["score"] > 1 and row["valid"] else None)
     assert cj.label_log(raw, high, tmp_path / "log.jsonl").found == {"high": 1}
     for name, message in (
-        ("mine:broken", r"raw.jsonl:2: mine:broken raised ZeroDivisionError: division by zero"),
-        ("mine:wrong", r"raw.jsonl:1: mine:wrong must return a label, a list of labels or None, none empty"),
-        ("mine:number", "labeler: mine:number must be a function of a row; got 3"),
-        ("mine:nothing", "labeler: module mine must hold nothing; it holds none"),
+        (
+            "own_labelers:broken",
+            r"raw.jsonl:2: own_labelers:broken raised ZeroDivisionError: division by zero",
+        ),
+        (
+            "own_labelers:wrong",
+            r"raw.jsonl:1: own_labelers:wrong must return a label, a list of labels or None, none empty",
+        ),
+        ("own_labelers:number", "labeler: own_labelers:number must be a function of a row; got 3"),
+        ("own_labelers:nothing", "labeler: module own_labelers must hold nothing; it holds none"),
         ("nowhere_at_all:f", "labeler: module 'nowhere_at_all' must be importable"),
-        ("mine", "labeler: must be written module:name; got 'mine'"),
+        ("own_labelers", "labeler: must be written module:name; got 'own_labelers'"),
     ):
         with pytest.raises(cj.InputError, match=message):
             cj.label_log(raw, cj.CallableLabeler.named(name), tmp_path / "bad.jsonl")
