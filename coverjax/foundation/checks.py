@@ -4,7 +4,7 @@ Every message says what must hold, what came and what to do. Messages about file
 ``file:line: field: ...`` so that an editor can jump there.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from os import PathLike
 
 import numpy as np
@@ -86,6 +86,9 @@ def input_ids(ids: "Sequence[object] | np.ndarray | None", inputs: int) -> np.nd
     named[:] = [i.item() if isinstance(i, np.generic) else i for i in ids]
     if len(named) != inputs:
         raise InputError(f"ids: must name each of the {inputs} inputs once; got {len(named)} names")
+    for name in named.tolist():
+        if not isinstance(name, Hashable):
+            raise InputError(f"ids: must be names (text or numbers), one an input; got {shown(name)}")
     if len(set(named.tolist())) != inputs:
         seen: set[object] = set()
         twice = next(i for i in named.tolist() if i in seen or seen.add(i))  # type: ignore[func-returns-value]

@@ -120,6 +120,11 @@ class CountTable:
         return self.declared.sum(axis=1)
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """Lines that a reader of the numbers should see, from the reading of the files."""
+        return tuple(self.provenance.get("notes", ()))
+
+    @property
     def smallest_n(self) -> int:
         """The smallest number of samples of any row that has samples; 0 when there is none."""
         present = self.n[self.n > 0]
@@ -127,8 +132,7 @@ class CountTable:
 
     def take(self, rows: Any) -> "CountTable":
         """Return the table of some rows, in the order given."""
-        rows = np.asarray(rows)
-        rows = np.flatnonzero(rows) if rows.dtype == bool else rows
+        rows = row_numbers(rows, self.inputs)
         names = ("counts", "n", "declared", "ids", "method", "counts_valid", "counts_correct")
         held = {name: getattr(self, name) for name in names}
         picked: dict[str, Any] = {
@@ -161,6 +165,27 @@ class CountTable:
     def repeats_latent(self) -> bool:
         """Whether the labels are only a copy of the latents of the samples that were counted."""
         return self.copies_latent or "latent" in self.labelers
+
+
+def row_numbers(rows: Any, count: int) -> np.ndarray:
+    """Return row numbers, or the places of the flags that are set, as whole numbers; none is allowed.
+
+    Raises:
+        InputError: neither numbers of rows that there are nor a flag for each row.
+    """
+    array = np.asarray(rows)
+    if array.dtype == bool:
+        if array.shape != (count,):
+            raise InputError(f"rows: must be a flag for each of the {count} rows; got shape {array.shape}")
+        return np.flatnonzero(array)
+    if array.size == 0:
+        return np.zeros(0, dtype=np.int64)
+    if array.dtype.kind not in "iu" or array.ndim > 1:
+        raise InputError(f"rows: must be row numbers or a flag for each row; got {shown(rows)}")
+    array = np.atleast_1d(array).astype(np.int64)
+    if array.min() < -count or array.max() >= count:
+        raise InputError(f"rows: must be numbers of the {count} rows; got {shown(rows)}")
+    return array
 
 
 def several_trials(name: object) -> InputError:

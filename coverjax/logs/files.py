@@ -2,13 +2,13 @@
 
 import codecs
 import contextlib
-import csv
 import dataclasses
 import functools
 import glob
 import gzip
 import hashlib
 import io
+import itertools
 import os
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,17 +16,21 @@ from typing import IO, Any
 
 from coverjax.foundation.checks import InputError, file_error, listed, shown
 from coverjax.logs.jsontext import TextError, json_record
-from coverjax.logs.rules import BLANKS
 
 KINDS = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".json": "jsonl",
     ".csv": "csv",
+    ".tsv": "csv",
     ".parquet": "parquet",
     ".pq": "parquet",
+    ".eval": "zip",
 }
-"""Endings of file names and the kind of file each stands for; .gz may follow where the kind is text."""
+"""Endings of file names and the kind of file each stands for; .gz may follow where the kind is text.
+
+A file named like JSON lines may turn out to be an `array` of records, or one `document`.
+"""
 
 LONGEST_LINE = {"jsonl": 1 << 25, "csv": 1 << 21}
 """The most bytes of one line that duckdb takes with its default buffers, which it has for every thread."""
@@ -40,11 +44,13 @@ class LogFile:
 
     Attributes:
         path: its name as the caller wrote it.
-        kind: jsonl, csv or parquet.
-        columns: names of its columns in order; the keys of the first record of JSONL.
+        kind: jsonl, array (of JSON objects), csv, parquet, document (one JSON object) or zip.
+        columns: names of its columns in order; the keys of the first record of JSON, the keys of a document
+            up to the first that holds more than one value, the names of the members of a zip.
         first: the first record; None for an empty cell.
         types: SQL types of the columns of a Parquet file.
         skip: blank lines before the header of a CSV file.
+        delimiter: what stands between the cells of a CSV file.
     """
 
     path: str
@@ -53,6 +59,7 @@ class LogFile:
     first: dict[str, Any] = dataclasses.field(default_factory=dict)
     types: tuple[str, ...] = ()
     skip: int = 0
+    delimiter: str = ","
 
     @property
     def dialect(self) -> str:
@@ -77,7 +84,7 @@ def expand(paths: "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]") -
         found += _expand_one(os.fspath(path))
     if not found:
         raise InputError("paths: must name at least one file; got none")
-    twice = [path for path, count in _counted(map(os.path.realpath, found)).items() if count > 1]
+    twice = [path for path, count in counted_names(map(os.path.realpath, found)).items() if count > 1]
     if twice:
         raise InputError(f"paths: must name each file once; {twice[0]} comes twice")
     return found
@@ -104,7 +111,7 @@ def _expand_one(path: str) -> list[str]:
     return matches
 
 
-def _counted(names: Iterable[str]) -> dict[str, int]:
+def counted_names(names: Iterable[str]) -> dict[str, int]:
     counts: dict[str, int] = {}
     for name in names:
         counts[name] = counts.get(name, 0) + 1
@@ -116,7 +123,7 @@ def kind_of(path: str) -> str:
     name = path.lower()
     packed = name.endswith(".gz")
     kind = KINDS.get(os.path.splitext(name[:-3] if packed else name)[1])
-    if kind is None or (packed and kind == "parquet"):
+    if kind is None or (packed and kind in ("parquet", "zip")):
         known = listed(KINDS, limit=len(KINDS))
         raise file_error(
             path, None, None, f"unknown kind of file; its name must end in {known} (text: .gz may follow)"
@@ -153,34 +160,100 @@ def text_lines(path: str, newline: str = "\n") -> Iterator[str]:
     """
     number = 0
     try:
-        with _open(path) as handle:
-            # Undecodable bytes come through as lone surrogates, so that their line can be named.
-            text = io.TextIOWrapper(handle, encoding="utf-8", errors="surrogateescape", newline=newline)
+        with _text(path, newline) as text:
             longest = LONGEST_LINE[kind_of(path)]
             for number, line in enumerate(iter(functools.partial(text.readline, longest), ""), start=1):
-                yield _checked_line(path, number, line, longest)
+                _need_utf8(path, number, line)
+                if len(line) >= longest:
+                    what = f"a line may hold at most {longest} bytes; this one is longer"
+                    raise file_error(path, number, None, what)
+                yield line.removeprefix(_BOM) if number == 1 else line
     except READ_FAULTS as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise file_error(path, number + 1 if number else None, None, f"can't be read: {reason}") from None
+        raise _unreadable(path, number + 1 if number else None, error) from None
 
 
-def _open(path: str) -> IO[bytes]:
+def text_pieces(path: str, size: int = 1 << 16) -> Iterator[str]:
+    """Yield a text file in pieces of `size` characters; the byte order mark is dropped.
+
+    Raises:
+        InputError: the file can't be read or is not UTF-8; with the line.
+    """
+    line = None
+    try:
+        with _text(path, "") as text:
+            for piece in iter(functools.partial(text.read, size), ""):
+                _need_utf8(path, line or 1, piece)
+                yield piece.removeprefix(_BOM) if line is None else piece
+                line = (line or 1) + piece.count("\n")
+    except READ_FAULTS as error:
+        raise _unreadable(path, line, error) from None
+
+
+def first_character(path: str) -> str:
+    """Return the first character of a text that is no space, "" where there is none or it is not ASCII."""
+    try:
+        with _opened(path) as handle:
+            start = handle.read(len(codecs.BOM_UTF8)).removeprefix(codecs.BOM_UTF8)
+            for piece in itertools.chain([start], iter(functools.partial(handle.read, _TAIL), b"")):
+                if piece.strip():
+                    return piece.strip()[:1].decode("ascii", "ignore")
+    except READ_FAULTS as error:
+        raise _unreadable(path, None, error) from None
+    return ""
+
+
+def need_different(told: Sequence[dict[str, Any]]) -> None:
+    """Raise where two files, given by their `facts`, have the same content, which would count twice."""
+    first: dict[str, str] = {}
+    for file in told:
+        other = first.setdefault(file["sha256"], file["path"])
+        if other != file["path"]:
+            raise file_error(file["path"], None, None, f"has the same content as {other}; give it once")
+
+
+def last_character(path: str) -> str:
+    """Return the last character of a text that is no space, "" where there is none."""
+    last = ""
+    try:
+        with _opened(path) as handle:
+            if not path.lower().endswith(".gz"):
+                handle.seek(max(0, os.path.getsize(path) - _TAIL))
+            for piece in iter(functools.partial(handle.read, _TAIL), b""):
+                last = piece.decode("utf-8", "replace").rstrip()[-1:] or last
+    except READ_FAULTS as error:
+        raise _unreadable(path, None, error) from None
+    return last
+
+
+_BOM = codecs.BOM_UTF8.decode()
+_TAIL = 1 << 16
+
+
+def _opened(path: str) -> IO[bytes]:
     return gzip.open(path, "rb") if path.lower().endswith(".gz") else open(path, "rb")  # type: ignore[return-value]
 
 
-def _checked_line(path: str, number: int, line: str, longest: int) -> str:
-    bad = (
-        next((ord(c) - 0xDC00 for c in line if "\udc80" <= c <= "\udcff"), None)
-        if not line.isascii()
-        else None
-    )
-    if bad is not None:
-        raise file_error(
-            path, number, None, f"must be UTF-8 text; got the byte 0x{bad:02x}: save the file as UTF-8"
-        )
-    if len(line) >= longest:
-        raise file_error(path, number, None, f"a line may hold at most {longest} bytes; this one is longer")
-    return line.removeprefix(codecs.BOM_UTF8.decode()) if number == 1 else line
+@contextlib.contextmanager
+def _text(path: str, newline: str) -> Iterator[IO[str]]:
+    """Open a text; bytes that are no UTF-8 come through as lone surrogates, so that a line can be named."""
+    with _opened(path) as handle:
+        yield io.TextIOWrapper(handle, encoding="utf-8", errors="surrogateescape", newline=newline)
+
+
+def _unreadable(path: str, line: int | None, error: Exception) -> InputError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return file_error(path, line, None, f"can't be read: {reason}")
+
+
+def _need_utf8(path: str, line: int, text: str) -> None:
+    """Raise where a text, which begins in this line, holds a byte that is no UTF-8."""
+    if text.isascii():
+        return
+    for place, c in enumerate(text):
+        if "\udc80" <= c <= "\udcff":
+            line += text.count("\n", 0, place)
+            what = f"must be UTF-8 text; got the byte 0x{ord(c) - 0xDC00:02x}: save the file as UTF-8"
+            raise file_error(path, line, None, what)
 
 
 def begin_jsonl(path: str) -> LogFile:
@@ -194,64 +267,3 @@ def begin_jsonl(path: str) -> LogFile:
             raise file_error(path, number, None, str(fault)) from None
         return LogFile(path, "jsonl", tuple(record), dict(record))
     raise file_error(path, None, None, "is empty; it must hold one JSON object a line")
-
-
-def begin_csv(path: str) -> LogFile:
-    """Read how a CSV file begins: blank lines, the header and the first row."""
-    rows = csv_rows(path)
-    line, header = next(rows, (0, []))
-    if not header:
-        raise file_error(path, None, None, "is empty; it must hold a header line and rows")
-    columns = tuple(cell.strip(BLANKS) for cell in header)
-    twice = [name for name, count in _counted(columns).items() if count > 1 and name]
-    if twice:
-        raise file_error(path, line, twice[0], "this column stands twice in the header")
-    first_line, first = next(rows, (0, []))
-    if not first_line:
-        raise file_error(path, line, None, "has a header and no rows")
-    cells = {name: cell.strip(BLANKS) or None for name, cell in zip(columns, first, strict=False)}
-    return LogFile(path, "csv", columns, cells, skip=line - 1)
-
-
-def csv_rows(path: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line and the cells of each row that is not blank, the header included.
-
-    Raises:
-        InputError: a row that is no CSV, or one whose line end differs from the first row's (duckdb's reader
-            refuses a mixture).
-    """
-    last = [""]
-    reader = csv.reader(_remembered(text_lines(path, newline=""), last), strict=True)
-    start, first_end = 1, None
-    while True:
-        try:
-            with _long_cells():
-                row = next(reader, None)
-        except csv.Error as error:
-            raise file_error(path, start, None, f"malformed CSV: {error}") from None
-        if row is None:
-            return
-        end = last[0][len(last[0].rstrip("\r\n")) :]
-        first_end = end if first_end is None else first_end
-        if end not in ("", first_end):
-            ends = f"this one ends in {end!r}, the first in {first_end!r}"
-            raise file_error(path, reader.line_num, None, f"lines must all end alike; {ends}")
-        if row:
-            yield start, row
-        start = reader.line_num + 1
-
-
-def _remembered(lines: Iterable[str], last: list[str]) -> Iterator[str]:
-    for line in lines:
-        last[0] = line
-        yield line
-
-
-@contextlib.contextmanager
-def _long_cells() -> Iterator[None]:
-    """Let Python's CSV reader take cells as long as duckdb's does; its limit is a global of the process."""
-    before = csv.field_size_limit(LONGEST_LINE["csv"])
-    try:
-        yield
-    finally:
-        csv.field_size_limit(before)

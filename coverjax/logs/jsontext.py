@@ -24,7 +24,15 @@ class Pairs(list[tuple[str, Any]]):
         return "{" + ", ".join(f"{key!r}: {value!r}" for key, value in self) + "}"
 
 
-_JOIN = ": write each object on one line of its own, without brackets around them"
+_JOIN = ": write each object on one line of its own"
+
+DECODER = json.JSONDecoder(
+    parse_int=Number,
+    parse_float=lambda token: Number(repr(float(token))),
+    parse_constant=Number,
+    object_pairs_hook=Pairs,
+)
+"""Gives None, bool, str, `Number`, list or `Pairs`."""
 
 
 def json_value(text: str) -> Any:
@@ -34,22 +42,23 @@ def json_value(text: str) -> Any:
         TextError: no JSON, or a text with half a surrogate pair.
     """
     try:
-        value = json.loads(
-            text,
-            parse_int=Number,
-            parse_float=lambda token: Number(repr(float(token))),
-            parse_constant=Number,
-            object_pairs_hook=Pairs,
-        )
-        if "\\u" in text:
-            json.dumps(value, ensure_ascii=False).encode()
+        value = DECODER.decode(text)
     except json.JSONDecodeError as error:
         raise TextError(f"malformed JSON: {error.msg} at column {error.colno}") from None
-    except UnicodeEncodeError:
-        raise TextError("malformed JSON: a \\u escape holds half a surrogate pair") from None
     except RecursionError:
         raise TextError("malformed JSON: nested too deeply") from None
+    need_pairs(value, text)
     return value
+
+
+def need_pairs(value: Any, text: str) -> None:
+    """Raise where a value, read from this text, holds half a surrogate pair, which no UTF-8 can hold."""
+    if "\\u" not in text:
+        return
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise TextError("malformed JSON: a \\u escape holds half a surrogate pair") from None
 
 
 def json_record(line: str) -> dict[str, Any]:
@@ -67,14 +76,25 @@ def json_record(line: str) -> dict[str, Any]:
             ) from None
         raise fault
     if isinstance(value, Pairs):
-        record = dict(value)
-        if len(record) != len(value):
-            keys = [key for key, _ in value]
-            twice = next(key for key in keys if keys.count(key) > 1)
-            raise TextError(f"malformed JSON: the key {twice!r} stands twice")
-        return record
+        return record_of(value)
     hint = _JOIN if isinstance(value, list) else ""
     raise TextError(f"must be one JSON object a line; got {kind_name(value)}{hint}")
+
+
+def record_of(value: Any) -> dict[str, Any]:
+    """Return a JSON object as a dict.
+
+    Raises:
+        TextError: it is no object, or a key stands twice.
+    """
+    if not isinstance(value, Pairs):
+        raise TextError(f"must be a JSON object; got {kind_name(value)}")
+    record = dict(value)
+    if len(record) != len(value):
+        keys = [key for key, _ in value]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise TextError(f"malformed JSON: the key {twice!r} stands twice")
+    return record
 
 
 def kind_name(value: Any) -> str:

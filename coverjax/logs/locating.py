@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from coverjax.foundation.checks import InputError, file_error
-from coverjax.logs.files import LogFile, csv_rows, text_lines
+from coverjax.logs.csvtext import csv_rows
+from coverjax.logs.documents import array_records
+from coverjax.logs.files import LogFile, text_lines
 from coverjax.logs.jsontext import TextError, json_record, json_value
 from coverjax.logs.rules import BLANKS, Field, fault_of
 from coverjax.logs.tables import RefusedError, identifier, parquet_rows, refusing, workspace
@@ -29,6 +31,8 @@ def records(file: LogFile, fields: Sequence[Field]) -> Iterator[tuple[int, Recor
     """
     if file.kind == "jsonl":
         yield from _jsonl_records(file.path)
+    elif file.kind == "array":
+        yield from array_records(file.path)
     elif file.kind == "csv":
         yield from _csv_records(file)
     else:
@@ -47,7 +51,7 @@ def _jsonl_records(path: str) -> Iterator[tuple[int, Record]]:
 
 
 def _csv_records(file: LogFile) -> Iterator[tuple[int, Record]]:
-    rows = csv_rows(file.path)
+    rows = csv_rows(file.path, file.delimiter)
     next(rows)
     for line, cells in rows:
         if len(cells) == len(file.columns) + 1 and not cells[-1]:

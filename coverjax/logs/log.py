@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from coverjax.foundation.checks import InputError, input_ids, one_of, shown
-from coverjax.logs.counts import KINDS, CountTable, several_trials
+from coverjax.logs.counts import KINDS, CountTable, row_numbers, several_trials
 
 MOST_LATENTS = 1 << 20
 
@@ -145,6 +145,11 @@ class SampleLog:
         return self.declared.sum(axis=1)
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """Lines that a reader of the numbers should see, from the reading of the files."""
+        return tuple(self.provenance.get("notes", ()))
+
+    @property
     def smallest_n(self) -> int:
         """The smallest number of samples of any trial that has samples; 0 when there is none."""
         present = self.n[self.n > 0]
@@ -157,8 +162,7 @@ class SampleLog:
 
     def take(self, rows: Any) -> "SampleLog":
         """Return the log of some rows, in the order given."""
-        rows = np.asarray(rows)
-        rows = np.flatnonzero(rows) if rows.dtype == bool else rows
+        rows = row_numbers(rows, self.inputs)
         names = ("matches", "n", "declared", "ids", "method", "valid", "correct", "score", "latent")
         held = {name: getattr(self, name) for name in names}
         picked: dict[str, Any] = {

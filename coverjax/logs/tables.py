@@ -9,7 +9,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from coverjax.foundation.checks import file_error
-from coverjax.logs.files import LONGEST_LINE, LogFile, begin_csv, begin_jsonl
+from coverjax.logs.beginnings import begin_json, begin_zip
+from coverjax.logs.csvtext import begin_csv
+from coverjax.logs.files import LONGEST_LINE, LogFile
 from coverjax.logs.jsontext import json_value
 from coverjax.logs.rules import BLANKS, Field, quoted
 
@@ -81,9 +83,11 @@ def begin(connection: "duckdb.DuckDBPyConnection", path: str, kind: str) -> LogF
         InputError: it is empty, can't be read or is not what its name says.
     """
     if kind == "jsonl":
-        return begin_jsonl(path)
+        return begin_json(path)
     if kind == "csv":
         return begin_csv(path)
+    if kind == "zip":
+        return begin_zip(path)
     try:
         with refusing(names=True):
             cursor = connection.execute(f"SELECT * FROM {parquet_rows([path])} LIMIT 0")
@@ -118,17 +122,20 @@ def numbered(rows: str) -> str:
 
 def _layout(file: LogFile) -> tuple[Any, ...]:
     """What must agree for files to be read by one scan; JSONL names its columns in every row."""
-    return (file.kind,) if file.kind == "jsonl" else (file.kind, file.columns, file.types, file.skip)
+    if file.kind in ("jsonl", "array"):
+        return (file.kind,)
+    return (file.kind, file.columns, file.types, file.skip, file.delimiter)
 
 
 def _scan(files: Sequence[LogFile], fields: Sequence[Field]) -> str:
     """Return the query for files that are read alike."""
     head = files[0]
     paths = [file.path for file in files]
-    if head.kind == "jsonl":
+    if head.kind in ("jsonl", "array"):
         columns = ", ".join(f"{quoted(field.name)}: 'JSON'" for field in fields)
+        form = "array" if head.kind == "array" else "newline_delimited"
         source = (
-            f"read_json({_listed(paths)}, format = 'newline_delimited', columns = {{{columns}}}, "
+            f"read_json({_listed(paths)}, format = '{form}', columns = {{{columns}}}, records = true, "
             f"hive_partitioning = false)"
         )
         texts = [f"{identifier(field.name)}::VARCHAR" for field in fields]
@@ -149,9 +156,10 @@ def _scan(files: Sequence[LogFile], fields: Sequence[Field]) -> str:
 def _csv(paths: Sequence[str], head: LogFile) -> str:
     # Columns are named by position: names in a header may be empty, or differ in case only.
     columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(head.columns)))
+    marks = f"""delim = {quoted(head.delimiter)}, quote = '"', escape = '"'"""
     return (
-        f"read_csv({_listed(paths)}, auto_detect = false, header = true, skip = {head.skip}, delim = ',', "
-        f"""quote = '"', escape = '"', columns = {{{columns}}}, null_padding = false, strict_mode = true, """
+        f"read_csv({_listed(paths)}, auto_detect = false, header = true, skip = {head.skip}, {marks}, "
+        f"columns = {{{columns}}}, null_padding = false, strict_mode = true, "
         f"hive_partitioning = false, max_line_size = {LONGEST_LINE['csv']})"
     )
 

@@ -57,6 +57,14 @@ class Blame:
     value: Callable[[frozenset[str], str], NoReturn]
     repeat: Callable[[tuple[str, str, str]], NoReturn]
 
+    def without(self, name: str) -> "Blame":
+        """The same where a column is not the files' own."""
+
+        def value(present: frozenset[str], reason: str) -> NoReturn:
+            self.value(present - {name}, reason)
+
+        return Blame(value, self.repeat)
+
 
 @dataclasses.dataclass(frozen=True)
 class Tally:

@@ -62,13 +62,46 @@ CASES = [
     ),
     Case("a text", "log.jsonl", GOOD + '"p"\n', "log.jsonl:2: ", "must be one JSON object a line; got text"),
     Case("null", "log.jsonl", GOOD + "null\n", "log.jsonl:2: ", "must be one JSON object a line; got null"),
-    Case("an array of objects", "log.json", "[" + GOOD + "]", "log.json:1: ", "malformed JSON"),
+    # Arrays of objects
     Case(
-        "pretty-printed JSON",
+        "an array that ends too early",
         "log.json",
-        '[\n  {"input": "p"}\n]',
+        "[" + GOOD + ",\n",
+        "log.json:3: ",
+        "got the end of the file",
+    ),
+    Case("half an object", "log.json", "[" + GOOD + ',\n{"inp', "log.json:3: ", "malformed JSON"),
+    Case(
+        "a number among objects", "log.json", "[\n" + GOOD + ", 5]", "log.json:3: ", "must be a JSON object"
+    ),
+    Case("text after an array", "log.json", "[" + GOOD + "]\n" + GOOD, "log.json:3: ", "there is more text"),
+    Case("no comma", "log.json", "[" + GOOD + GOOD + "]", "log.json:2: ", "must go on with , or ]; got '{'"),
+    Case("an empty array", "log.json", "[]", "log.json: ", "must hold an array of JSON objects"),
+    Case("a list of lists", "log.jsonl", "[1, 2]\n", "log.jsonl:1: ", "must be a JSON object; got a number"),
+    Case(
+        "a wrong value in an array",
+        "log.json",
+        "[\n" + GOOD + ',\n\n{"input": "p", "sample": "x", "strategies": []}]',
+        "log.json:5: sample: ",
+        "got the text 'x'",
+    ),
+    Case(
+        "a sample twice in an array",
+        "log.json",
+        "[" + GOOD + "," + GOOD + "]",
+        "log.json:2: sample: ",
+        "(first at log.json:1)",
+    ),
+    Case(
+        "one pretty-printed object",
+        "log.json",
+        '{\n  "input": "p"\n}',
         "log.json:1: ",
         "write each object on one line",
+    ),
+    Case("half a surrogate in an array", "log.json", '[{"input": "\\ud800"}]', "log.json:1: ", "surrogate"),
+    Case(
+        "decimal commas", "log.csv", "input;sample;strategies;score\np;0;a;0,5\n", "log.csv:2: score: ", "0,5"
     ),
     Case(
         "a key twice",
@@ -482,13 +515,7 @@ CASES = [
         "log.csv:3: score: ",
         "must be a finite number; got 'nan'",
     ),
-    Case(
-        "CSV with semicolons",
-        "log.csv",
-        HEADER.replace(",", ";") + "p;0;s1\n",
-        "log.csv: ",
-        "unknown format; it has input;sample;strategies",
-    ),
+    Case("semicolons later", "log.csv", HEADER + "p;0;s1\n", "log.csv:2: ", "has 1 cells, the header 3"),
     # Counts
     Case(
         "c above n",

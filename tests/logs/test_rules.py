@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from coverjax.foundation.checks import InputError
 from coverjax.logs import rules
-from coverjax.logs.files import begin_csv, begin_jsonl
+from coverjax.logs.csvtext import begin_csv
+from coverjax.logs.files import begin_jsonl
 from coverjax.logs.formats import noveltybench
 from coverjax.logs.jsontext import Number, TextError, json_record, json_value
 from coverjax.logs.locating import records

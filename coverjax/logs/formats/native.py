@@ -8,10 +8,12 @@ from coverjax.logs.files import LogFile
 from coverjax.logs.formats.base import Format, Source, need_columns, read_samples
 from coverjax.logs.locating import Record, raise_fault, raise_repeat
 from coverjax.logs.log import SampleLog
+from coverjax.logs.notes import unread_columns
 from coverjax.logs.rules import NAME, WHOLE
 from coverjax.logs.tables import relation
 from coverjax.logs.tallying import FIELDS, Blame
 
+_KNOWN = [field.name for field in FIELDS]
 _REQUIRED = {field.name for field in FIELDS if field.required}
 
 
@@ -21,6 +23,9 @@ def _recognises(file: LogFile) -> bool:
 
 def _read(source: Source) -> SampleLog | CountTable:
     need_columns(source.files, FIELDS)
+    unread = unread_columns([name for file in source.files for name in file.columns], _KNOWN)
+    if unread:
+        source.note(unread)
 
     def value(present: frozenset[str], reason: str) -> NoReturn:
         raise_fault(source.files, FIELDS, present, reason=reason)

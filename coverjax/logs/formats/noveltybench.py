@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from coverjax.foundation.checks import shown
 from coverjax.logs.counts import CountTable
 from coverjax.logs.files import LogFile
-from coverjax.logs.formats.base import Format, Source, need_columns, read_samples
+from coverjax.logs.formats.base import TABLES, Format, Source, need_columns, read_samples
 from coverjax.logs.jsontext import Number, Pairs
 from coverjax.logs.locating import Record, raise_fault, raise_repeat
 from coverjax.logs.log import SampleLog
@@ -57,7 +57,7 @@ FIELDS = (
 
 
 def _recognises(file: LogFile) -> bool:
-    return file.kind != "csv" and {"id", "partition"} <= set(file.columns)
+    return {"id", "partition"} <= set(file.columns)
 
 
 def _read(source: Source) -> SampleLog | CountTable:
@@ -154,4 +154,14 @@ def _repeats(source: Source, method: str) -> Blame:
     return Blame(value, repeat)
 
 
-FORMAT = Format("noveltybench", "id, partition", _recognises, _read)
+FORMAT = Format(
+    "noveltybench",
+    "id, partition",
+    _recognises,
+    _read,
+    kinds=TABLES - {"csv"},
+    no_min_score=(
+        "a NoveltyBench score belongs to a generation in its sequence (a repeated class scores nothing), so "
+        "that a threshold tells no correct samples; leave it out"
+    ),
+)

@@ -2,23 +2,35 @@
 
 from collections.abc import Sequence
 
-from coverjax.foundation.checks import file_error, listed, one_of
+from coverjax.foundation.checks import InputError, file_error, listed, one_of
 from coverjax.logs.files import LogFile
 from coverjax.logs.formats import count_table, id_c_n, native, noveltybench
 from coverjax.logs.formats.base import Format
+from coverjax.logs.formats.choices import Choices, need_choices
 
 FORMATS = (noveltybench.FORMAT, id_c_n.FORMAT, count_table.FORMAT, native.FORMAT)
 """Looked at in this order: the first that recognises a file reads it."""
 
 
-def chosen(name: str, files: Sequence[LogFile]) -> Format:
+def chosen(name: str, files: Sequence[LogFile], choices: Choices) -> Format:
     """Return the adapter of a name, or for "auto" the one that recognises every file.
 
     Raises:
-        InputError: an unknown name, files that none recognises, or files of several formats.
+        InputError: an unknown name, files that none recognises, files of several formats, or choices that
+            the format does not leave.
     """
+    form = _named(name, files)
+    others = [f"{other.name}: {', '.join(other.takes)}" for other in FORMATS if other.takes]
+    need_choices(choices, form.name, form.takes, others)
+    if choices.min_score is not None and form.no_min_score:
+        raise InputError(f"min_score: {form.no_min_score}")
+    return form
+
+
+def _named(name: str, files: Sequence[LogFile]) -> Format:
     by_name = {form.name: form for form in FORMATS}
     if one_of("format", name, ["auto", *sorted(by_name)]) != "auto":
+        _need_kind(by_name[name], files)
         return by_name[name]
     forms = [_recognised(file) for file in files]
     for file, form in zip(files, forms, strict=True):
@@ -33,9 +45,17 @@ def chosen(name: str, files: Sequence[LogFile]) -> Format:
     return forms[0]
 
 
+def _need_kind(form: Format, files: Sequence[LogFile]) -> None:
+    for file in files:
+        if file.kind not in form.kinds:
+            kinds = listed(sorted(form.kinds))
+            what = f"the format {form.name} is read from {kinds}; this file is {file.kind}"
+            raise file_error(file.path, None, None, what)
+
+
 def _recognised(file: LogFile) -> Format:
     for form in FORMATS:
-        if form.recognises(file):
+        if file.kind in form.kinds and form.recognises(file):
             return form
     known = "; ".join(f"{form.name} ({form.columns})" for form in reversed(FORMATS))
     held = listed(file.columns, limit=12) or "no columns"
