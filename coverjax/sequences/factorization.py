@@ -1,0 +1,236 @@
+"""Objectives that split a mixture of strategies into a router and a generator, without labels.
+
+All of them are losses, lower is better, of numbers that the network gives on a batch of texts:
+S[b, z] = -log g(y_b | x_b, z) with its parts S[b, z, t] per token, log r(z | x_b) of the router, and, for
+those that need it, log q(z | x_b, y_b) of an encoder and the surprisals b[b, t] of the base model.
+
+    marginal       -log sum_z r g                                             exact, no encoder
+    elbo           sum_z q S + KL(q || r)                                     q the encoder's
+    beta_elbo      sum_z q S + beta KL(q || r)
+    global         sum_z q S / B + beta KL(q || r), B = sum_t b_t             1 = no better than the base
+    global_token   sum_z q (a . S) / (a . b) + beta KL(q || r)                likewise, where the base is
+                   a_t = alpha / T + (1 - alpha) w_t, w_t ~ b_t^gamma         surprised, tokens count more
+    balanced       sum_z q (S - log r), q ~ exp(-beta S + lambda f_z + (1 - lambda) log r) held fixed; f_z by
+                   Sinkhorn iterations, so that the texts of a batch use all latents equally
+
+In `balanced` the latents must share the texts while lambda is 1, which breaks the symmetry that a fitted
+base model starts with. As lambda falls to 0 (with beta 1) q becomes the posterior of the model itself,
+and the updates those of expectation maximisation of `marginal`, from a start that has split.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Float, Int
+
+from coverjax.sequences.language_model import LanguageModel, latent_logs, text_surprisals, with_latent
+from coverjax.sequences.transformer import stream
+
+OBJECTIVES = ("marginal", "elbo", "beta_elbo", "global", "global_token", "balanced")
+
+SINKHORN = 30
+"""Iterations; each makes the use of the latents equal and then the rows sum to 1."""
+
+
+class Texts(NamedTuple):
+    """A batch of texts.
+
+    Attributes:
+        tokens: ``<begin> x <separator> <none> y <end>``, padded on the right.
+        slots, ends: the places of `<none>` and of `<end>`.
+        base: surprisals under the base model, 0 outside y; zeros where no objective asks for them.
+    """
+
+    tokens: Int[jax.Array, "texts length"]
+    slots: Int[jax.Array, " texts"]
+    ends: Int[jax.Array, " texts"]
+    base: Float[jax.Array, "texts length"]
+
+
+class Weights(NamedTuple):
+    """The numbers in the objectives.
+
+    Attributes:
+        beta: weight of the KL, or of the likelihood in `balanced`.
+        alpha, gamma: of `global_token`.
+        balance: lambda of `balanced`.
+    """
+
+    beta: Any = 1.0
+    alpha: Any = 0.5
+    gamma: Any = 1.0
+    balance: Any = 1.0
+
+
+# -- the objectives, of arrays ---------------------------------------------------------------------
+
+
+def marginal_loss(
+    surprisal: Float[jax.Array, "texts latents"], router: Float[jax.Array, "texts latents"]
+) -> Float[jax.Array, " texts"]:
+    """Return -log sum_z r(z) g(y | z)."""
+    return -jax.nn.logsumexp(router - surprisal, axis=-1)
+
+
+def elbo_loss(
+    surprisal: Float[jax.Array, "texts latents"],
+    router: Float[jax.Array, "texts latents"],
+    encoder: Float[jax.Array, "texts latents"],
+    beta: Any = 1.0,
+) -> Float[jax.Array, " texts"]:
+    """Return sum_z q S + beta KL(q || r); `router` and `encoder` are log-probabilities."""
+    share = jnp.exp(encoder)
+    return jnp.sum(share * (surprisal + beta * (encoder - router)), axis=-1)
+
+
+def relative_surprisal(
+    surprisals: Float[jax.Array, "texts latents length"],
+    base: Float[jax.Array, "texts length"],
+    inside: Float[jax.Array, "texts length"],
+    alpha: Any = 1.0,
+    gamma: Any = 1.0,
+) -> Float[jax.Array, "texts latents"]:
+    """Return (a . S) / (a . b): below 1 where a latent tells more about y than the base model knew.
+
+    Args:
+        surprisals: of each token, under each latent.
+        base: of each token, under the base model.
+        inside: 1 for the tokens of y, else 0.
+        alpha: share of the weight that all T tokens get alike; 1 is `global`.
+        gamma: how much the surprising tokens stand out in the rest: w_t ~ b_t^gamma.
+    """
+    known = jnp.where(inside > 0, jnp.maximum(base, 1e-6), 1.0)
+    powers = inside * known**gamma
+    weights = alpha * inside / jnp.sum(inside, axis=-1, keepdims=True)
+    weights += (1.0 - alpha) * powers / jnp.sum(powers, axis=-1, keepdims=True)
+    told = jnp.einsum("bt,bzt->bz", weights, surprisals)
+    return told / jnp.sum(weights * inside * known, axis=-1, keepdims=True)
+
+
+def responsibilities(
+    surprisal: Float[jax.Array, "texts latents"],
+    router: Float[jax.Array, "texts latents"],
+    beta: Any = 1.0,
+    balance: Any = 1.0,
+) -> Float[jax.Array, "texts latents"]:
+    """Return q ~ exp(-beta S + lambda f + (1 - lambda) log r), rows sum to 1.
+
+    f is found by Sinkhorn iterations for the kernel exp(-beta S), so that with lambda = 1 each latent has
+    the same total over the texts. No derivative goes through it.
+    """
+    kernel = -beta * surprisal
+    texts, latents = surprisal.shape
+    target = jnp.log(jnp.asarray(texts / latents, kernel.dtype))
+
+    def equal(potential: jax.Array, _: None) -> tuple[jax.Array, None]:
+        rows = jax.nn.log_softmax(kernel + potential, axis=-1)
+        return potential + target - jax.nn.logsumexp(rows, axis=0), None
+
+    potential, _ = jax.lax.scan(equal, jnp.zeros(latents, kernel.dtype), None, length=SINKHORN)
+    scores = kernel + balance * potential + (1.0 - balance) * router
+    return jax.lax.stop_gradient(jax.nn.softmax(scores, axis=-1))
+
+
+# -- the objectives, of a model --------------------------------------------------------------------
+
+
+def batch_loss(
+    model: LanguageModel, texts: Texts, key: jax.Array, objective: str, weights: Weights
+) -> tuple[Float[jax.Array, ""], dict[str, jax.Array]]:
+    """Return the mean loss of a batch and facts about it.
+
+    Args:
+        model: with latents.
+        texts: the batch.
+        key: `balanced` draws one latent a text from q, instead of computing the derivative under all.
+        objective: one of `OBJECTIVES`.
+        weights: the numbers in it.
+
+    Returns:
+        the loss, and "use" [latents], the share of the texts that each latent has.
+    """
+    return _LOSSES[objective](model, texts, key, weights)
+
+
+def router_logs(model: LanguageModel, texts: Texts) -> Float[jax.Array, "texts latents"]:
+    """Return log r(z | x) of each text's x; y is not seen, what stands before the latent decides."""
+    above = jax.vmap(partial(stream, model.network))(texts.tokens)
+    return latent_logs(model, above[jnp.arange(len(texts.slots)), texts.slots - 1])
+
+
+def all_surprisals(model: LanguageModel, texts: Texts) -> Float[jax.Array, "texts latents length"]:
+    """Return the surprisals of each text's tokens under each latent."""
+
+    def under(z: jax.Array, tokens: jax.Array, slot: jax.Array, end: jax.Array) -> jax.Array:
+        return text_surprisals(model, with_latent(model, tokens, slot, z), slot, end)[0]
+
+    every = jax.vmap(under, in_axes=(0, None, None, None))
+    latents = jnp.arange(model.latents)
+    return jax.vmap(every, in_axes=(None, 0, 0, 0))(latents, texts.tokens, texts.slots, texts.ends)
+
+
+def base_surprisals(model: LanguageModel, texts: Texts) -> Float[jax.Array, "texts length"]:
+    """Return the surprisals of each text's tokens with `<none>` in the latent's place."""
+    return jax.vmap(lambda *text: text_surprisals(model, *text)[0])(texts.tokens, texts.slots, texts.ends)
+
+
+def _marginal(model: LanguageModel, texts: Texts, key: jax.Array, weights: Weights) -> tuple:
+    surprisal = all_surprisals(model, texts).sum(axis=-1)
+    router = router_logs(model, texts)
+    use = jax.nn.softmax(router - surprisal, axis=-1).mean(axis=0)
+    return marginal_loss(surprisal, router).mean(), {"use": use}
+
+
+def _elbo(model: LanguageModel, texts: Texts, key: jax.Array, weights: Weights) -> tuple:
+    return _encoded(model, texts, all_surprisals(model, texts).sum(axis=-1), weights.beta)
+
+
+def _global(model: LanguageModel, texts: Texts, key: jax.Array, weights: Weights) -> tuple:
+    place = jnp.arange(texts.tokens.shape[1])
+    inside = (place >= texts.slots[:, None]) & (place < texts.ends[:, None])
+    base = jax.lax.stop_gradient(texts.base)
+    each = all_surprisals(model, texts)
+    told = relative_surprisal(each, base, inside.astype(each.dtype), weights.alpha, weights.gamma)
+    return _encoded(model, texts, told, weights.beta)
+
+
+def _encoded(model: LanguageModel, texts: Texts, told: jax.Array, beta: Any) -> tuple:
+    """Average over the encoder, which reads y with no latent; one pass gives it and the router."""
+    above = jax.vmap(partial(stream, model.network))(texts.tokens)
+    rows = jnp.arange(len(texts.slots))
+    router = latent_logs(model, above[rows, texts.slots - 1])
+    encoder = latent_logs(model, above[rows, texts.ends])
+    return elbo_loss(told, router, encoder, beta).mean(), {"use": jnp.exp(encoder).mean(axis=0)}
+
+
+def _balanced(model: LanguageModel, texts: Texts, key: jax.Array, weights: Weights) -> tuple:
+    fixed = jax.tree.map(jax.lax.stop_gradient, model)
+    surprisal = all_surprisals(fixed, texts).sum(axis=-1)
+    share = responsibilities(surprisal, router_logs(fixed, texts), weights.beta, weights.balance)
+    z = jax.random.categorical(key, jnp.log(share), axis=-1)
+    tokens = jax.vmap(with_latent, in_axes=(None, 0, 0, 0))(model, texts.tokens, texts.slots, z)
+    each, above = jax.vmap(partial(text_surprisals, model))(tokens, texts.slots, texts.ends)
+    # The stream before the latent has not seen it: the same pass gives the router.
+    router = latent_logs(model, above[jnp.arange(len(z)), texts.slots - 1])
+    loss = each.sum(axis=-1) - jnp.sum(share * router, axis=-1)
+    return loss.mean(), {"use": share.mean(axis=0)}
+
+
+_LOSSES: dict[str, Callable[..., tuple]] = {
+    "marginal": _marginal,
+    "elbo": _elbo,
+    "beta_elbo": _elbo,
+    "global": _global,
+    "global_token": _global,
+    "balanced": _balanced,
+}
+
+
+def fixed_weights(objective: str, weights: Weights) -> Weights:
+    """Return the weights with those that the objective's name fixes."""
+    if objective == "elbo":
+        return weights._replace(beta=1.0)
+    return weights._replace(alpha=1.0) if objective == "global" else weights

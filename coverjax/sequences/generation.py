@@ -1,0 +1,249 @@
+"""`draw`: samples of a model as a log of the project, every text validated by its task."""
+
+import dataclasses
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, Int
+
+from coverjax._version import __version__
+from coverjax.foundation import rng
+from coverjax.foundation.checks import InputError, shown
+from coverjax.logs.log import SampleLog
+from coverjax.sequences.decoding import sample_tokens
+from coverjax.sequences.language_model import LanguageModel, latent_logs
+from coverjax.sequences.tasks.base import Task, ValidationResult
+from coverjax.sequences.tokenizer import prompts
+from coverjax.sequences.transformer import stream
+
+ROOM = 8
+"""Tokens that a generated text may have beyond the longest text that the model was fitted to."""
+
+ROUTED = 256
+"""Prompts whose router is computed at once."""
+
+
+class Drawn(NamedTuple):
+    """Samples of a model.
+
+    Attributes:
+        log: one row an input, with the latent of every sample where the model has latents.
+        texts: what was generated, object [inputs, samples].
+        results: what the task says of each, object [inputs, samples].
+        x_texts: the prompts [inputs].
+    """
+
+    log: SampleLog
+    texts: np.ndarray
+    results: np.ndarray
+    x_texts: tuple[str, ...]
+
+
+def draw(
+    key: jax.Array,
+    model: LanguageModel,
+    task: Task,
+    inputs: Sequence[Any],
+    samples: int,
+    *,
+    latents: Any = None,
+    temperature: float = 1.0,
+    top_p: float = 1.0,
+    method: str | None = None,
+) -> Drawn:
+    """Draw texts for inputs, validate each, and return them as a log.
+
+    Args:
+        key: a JAX key. A text depends on the key, its prompt and its number only: more samples or inputs
+            leave the others as they are.
+        model: a base model, or one with latents.
+        task: what the inputs are of; it says what each text matches.
+        inputs: the inputs, distinct, as the task draws them.
+        samples: texts of each input.
+        latents: which latent each text has, whole numbers [inputs, samples] or [samples]. None: drawn from
+            the router, independently, which is sampling from the mixture.
+        temperature, top_p: of the tokens (not of the router).
+        method: name of the method in the log.
+
+    Raises:
+        InputError: latents for a base model, one that there is none of, or inputs that stand twice.
+    """
+    if isinstance(samples, bool) or not isinstance(samples, int | np.integer) or samples < 1:
+        raise InputError(f"samples: must be a whole number >= 1; got {shown(samples)}")
+    x_texts = tuple(task.render_x(x) for x in inputs)
+    if not x_texts or len(set(x_texts)) < len(x_texts):
+        raise InputError(f"inputs: must be distinct, at least one; got {len(x_texts)} with repeats")
+    routing, telling = jax.random.split(key)
+    shape = (len(x_texts), int(samples))
+    chosen = _latents(routing, model, x_texts, shape, latents)
+    row, number = (part.ravel() for part in np.indices(shape))
+    keys = text_keys(telling, x_texts, row, number)
+    asked = row.tolist()
+    said = generate(
+        model, [x_texts[at] for at in asked], chosen.ravel(), keys, temperature=temperature, top_p=top_p
+    )
+    texts = np.array(said, dtype=object).reshape(shape)
+    results = validated(task, [inputs[at] for at in asked], said).reshape(shape)
+    log = as_log(task, inputs, x_texts, results[:, None], chosen[:, None], model.latents, method=method)
+    facts = {"temperature": float(temperature), "top_p": float(top_p)}
+    log = dataclasses.replace(log, provenance={**log.provenance, **facts})
+    return Drawn(log, texts, results, x_texts)
+
+
+def router_probs(model: LanguageModel, x_texts: Sequence[str]) -> Float[np.ndarray, "inputs latents"]:
+    """Return r(z | x) of each prompt, float64.
+
+    Raises:
+        InputError: the model has no latents.
+    """
+    if not model.latents:
+        raise InputError("model: must have latents to have a router; this is a base model: factorize it")
+    tokens, pads = _prompts(model, x_texts)
+    found = []
+    for first in range(0, len(tokens), ROUTED):
+        rows = np.arange(first, first + ROUTED) % len(tokens)
+        found.append(np.asarray(_router(model, jnp.asarray(tokens[rows]), jnp.asarray(pads[rows]))))
+    logs = np.concatenate(found)[: len(tokens)].astype(np.float64)
+    probs = np.exp(logs)
+    return probs / probs.sum(axis=-1, keepdims=True)
+
+
+@jax.jit
+def _router(model: LanguageModel, tokens: jax.Array, pads: jax.Array) -> jax.Array:
+    above = jax.vmap(partial(stream, model.network))(tokens, pads)
+    return latent_logs(model, above[:, -2])  # <separator>, the token before the latent
+
+
+def text_keys(
+    key: jax.Array, x_texts: Sequence[str], row: Int[np.ndarray, " texts"], number: Int[np.ndarray, " texts"]
+) -> jax.Array:
+    """Return one key a text, named by its prompt and its number among the texts of that prompt."""
+    of_input = jax.random.key_data(rng.input_keys(key, x_texts))[row]
+    fold = jax.vmap(jax.random.fold_in)
+    return fold(jax.random.wrap_key_data(of_input), jnp.asarray(number, jnp.uint32))
+
+
+def generate(
+    model: LanguageModel,
+    x_texts: Sequence[str],
+    latents: Int[np.ndarray, " texts"],
+    keys: jax.Array,
+    *,
+    temperature: float = 1.0,
+    top_p: float = 1.0,
+    cached: bool = True,
+) -> list[str]:
+    """Return one text for each prompt and latent (-1: no latent, the base model).
+
+    A text that does not end in the room it has is cut there, and validated as it stands.
+    """
+    tokens, pads = _prompts(model, x_texts)
+    tokens[:, -1] = model.tokenizer.first_latent + np.asarray(latents)  # -1 is <none>
+    longest = model.text_length - model.prompt_length + ROOM
+    said = sample_tokens(
+        model.network,
+        tokens,
+        pads,
+        keys,
+        longest,
+        model.tokenizer.text_size,
+        temperature=temperature,
+        top_p=top_p,
+        cached=cached,
+    )
+    return [model.tokenizer.decode(row) for row in said.tolist()]
+
+
+def validated(task: Task, inputs: Sequence[Any], texts: Sequence[str]) -> np.ndarray:
+    """Return what the task says of each text, object [texts]."""
+    results = np.empty(len(texts), dtype=object)
+    known: dict[Any, ValidationResult] = {}
+    for place, pair in enumerate(zip(inputs, texts, strict=True)):
+        if pair not in known:
+            known[pair] = task.validate_y_text(*pair)
+        results[place] = known[pair]
+    return results
+
+
+def as_log(
+    task: Task,
+    inputs: Sequence[Any],
+    x_texts: Sequence[str],
+    results: np.ndarray,
+    latents: Int[np.ndarray, "inputs trials samples"],
+    latent_count: int,
+    *,
+    ordered: bool = False,
+    method: str | None = None,
+) -> SampleLog:
+    """Return validated samples as a log; the declared strategies are those of each input.
+
+    Args:
+        task, inputs, x_texts: what was asked.
+        results: object [inputs, trials, samples].
+        latents: the latent of each sample, -1 for none.
+        latent_count: number of latents, 0 for a base model.
+        ordered: whether only the order of the samples means anything.
+        method: name of the method.
+    """
+    names = [task.strategies(x) for x in inputs]
+    shape = (*results.shape, max(map(len, names)))
+    matches, valid, correct = np.zeros(shape, bool), np.zeros(shape[:-1], bool), np.zeros(shape[:-1], bool)
+    column = [{name: place for place, name in enumerate(row)} for row in names]
+    for at in np.ndindex(results.shape):
+        result: ValidationResult = results[at]  # type: ignore[assignment]  # an object array's entry
+        valid[at], correct[at] = result.structurally_valid, result.answer_correct
+        for name in result.strategy_matches or ():
+            matches[(*at, column[at[0]][name])] = True
+    declared = np.arange(shape[-1]) < np.array([len(row) for row in names])[:, None]
+    log = SampleLog.from_arrays(
+        matches,
+        declared=declared,
+        valid=valid,
+        correct=correct,
+        ordered=ordered,
+        ids=x_texts,
+        labels=names,
+        latent=latents if latent_count else None,
+        labeler="rule",
+        method=None if method is None else [method] * len(x_texts),
+    )
+    facts = {"kind": "generated", "version": __version__, "task": task.name}
+    return dataclasses.replace(
+        log, latents=tuple(str(z) for z in range(latent_count)), provenance={**log.provenance, **facts}
+    )
+
+
+def _latents(
+    key: jax.Array, model: LanguageModel, x_texts: Sequence[str], shape: tuple[int, int], given: Any
+) -> Int[np.ndarray, "inputs samples"]:
+    """Return the latent of each sample: as given, from the router, or -1 for a base model."""
+    if given is not None:
+        chosen = np.asarray(given)
+        fits = np.issubdtype(chosen.dtype, np.integer) and chosen.shape in (shape, shape[1:])
+        if not fits or (chosen < 0).any() or (chosen >= model.latents).any():
+            raise InputError(
+                f"latents: must be whole numbers from 0 to {model.latents - 1}, {shape} or {shape[1:]} of "
+                f"them; got {shown(given)}"
+            )
+        return np.broadcast_to(chosen, shape)
+    if not model.latents:
+        return np.full(shape, -1)
+    row, number = (part.ravel() for part in np.indices(shape))
+    noise = np.asarray(_uniform(text_keys(key, x_texts, row, number))).reshape(shape)
+    edges = np.cumsum(router_probs(model, x_texts), axis=-1)
+    return np.minimum((noise[..., None] >= edges[:, None]).sum(axis=-1), model.latents - 1)
+
+
+@jax.jit
+def _uniform(keys: jax.Array) -> jax.Array:
+    return jax.vmap(lambda key: jax.random.uniform(key, (), jnp.float32))(keys)
+
+
+def _prompts(model: LanguageModel, x_texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    longest = max((len(model.tokenizer.encode(text)) for text in x_texts), default=0) + 3
+    return prompts(model.tokenizer, x_texts, max(longest, model.prompt_length))

@@ -1,0 +1,181 @@
+"""`LanguageModel`: a network with its vocabulary; a base model, or a router and a generator in one."""
+
+import json
+import os
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, Int
+
+from coverjax._version import __version__
+from coverjax.foundation.checks import InputError, file_error
+from coverjax.foundation.files import whole_file
+from coverjax.sequences.tokenizer import Tokenizer
+from coverjax.sequences.transformer import Size, Transformer, logits_of, natural_dtype, stream
+
+FORMAT = "coverjax-language-model-1"
+
+SPREAD = 0.5
+"""How far the latents of a factorized base model start from `<none>`, in units of an embedding."""
+
+
+class LanguageModel(eqx.Module):
+    """A network that continues ``<begin> x <separator> LATENT``.
+
+    With the token `<none>` in the latent's place it is the base model p(y | x). With latents it is the
+    generator g(y | x, z), and the stream at `<separator>` gives the router r(z | x): one network for both.
+
+    Attributes:
+        network: the transformer.
+        tokenizer: the vocabulary; `tokenizer.latents` is 0 for a base model.
+        task: name of the task whose texts it was fitted to.
+        prompt_length, text_length: longest prompt and longest whole text that it was made for, in tokens.
+    """
+
+    network: Transformer
+    tokenizer: Tokenizer = eqx.field(static=True)
+    task: str = eqx.field(static=True)
+    prompt_length: int = eqx.field(static=True)
+    text_length: int = eqx.field(static=True)
+
+    @property
+    def latents(self) -> int:
+        """Number of latents, 0 for a base model."""
+        return self.tokenizer.latents
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers were fitted."""
+        return sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(self.network, eqx.is_array)))
+
+    def with_latents(self, key: jax.Array, latents: int) -> "LanguageModel":
+        """Return the model with new latents: each enters like `<none>` and a little noise; router uniform."""
+        if latents < 1:
+            raise InputError(f"latents: must be at least 1; got {latents}")
+        old, new = self.network, self.tokenizer.with_latents(latents)
+        first = self.tokenizer.first_latent
+        none = old.embedding[new.latent(-1)]
+        noise = SPREAD * jax.random.normal(key, (latents, none.shape[0]), none.dtype)
+        embedding = jnp.concatenate([old.embedding[:first], none + noise])
+        head = jnp.pad(old.head[:, :first], ((0, 0), (0, latents)))
+        network = eqx.tree_at(lambda net: (net.embedding, net.head), old, (embedding, head))
+        return LanguageModel(network, new, self.task, self.prompt_length, self.text_length)
+
+    def save(self, path: str | os.PathLike[str], dtype: str = "float32") -> None:
+        """Write the model as one .npz file.
+
+        Args:
+            path: the file.
+            dtype: of the numbers in it; "float16" halves the file and rounds to 3 digits.
+        """
+        facts = {
+            "format": FORMAT,
+            "version": __version__,
+            "task": self.task,
+            "words": self.tokenizer.words,
+            "latents": self.latents,
+            "heads": self.network.heads,
+            "prompt_length": self.prompt_length,
+            "text_length": self.text_length,
+        }
+        leaves = jax.tree.leaves(eqx.filter(self.network, eqx.is_array))
+        arrays: dict[str, Any] = {
+            f"part{place}": np.asarray(leaf).astype(dtype) for place, leaf in enumerate(leaves)
+        }
+        with whole_file(path) as part, part.open("wb") as file:
+            np.savez_compressed(file, facts=np.array(json.dumps(facts)), **arrays)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> "LanguageModel":
+        """Read a model that `save` wrote.
+
+        Raises:
+            InputError: the file is no model.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                facts = json.loads(str(file["facts"]))
+                if facts["format"] != FORMAT:
+                    raise KeyError(FORMAT)
+                parts = [jnp.asarray(file[f"part{k}"], jnp.float32) for k in range(len(file.files) - 1)]
+            tokenizer = Tokenizer(tuple(facts["words"]), int(facts["latents"]))
+            network = _rebuilt(parts, int(facts["heads"]), tokenizer.size)
+            return cls(network, tokenizer, facts["task"], facts["prompt_length"], facts["text_length"])
+        except FileNotFoundError as error:
+            raise file_error(path, None, None, "must be a file; there is none of that name") from error
+        except (OSError, KeyError, TypeError, ValueError) as error:
+            raise file_error(path, None, None, f"must be a language model of coverjax; {error}") from error
+
+
+def _rebuilt(parts: list[jax.Array], heads: int, vocabulary: int) -> Transformer:
+    """Return the network of which these are the numbers."""
+    width, layers = parts[0].shape[1], (len(parts) - 3) // 6
+    hidden = parts[5].shape[1]
+    shape = jax.eval_shape(
+        lambda key: Transformer.random(key, Size(width, layers, heads, hidden), vocabulary, natural_dtype()),
+        jax.random.key(0),
+    )
+    leaves, structure = jax.tree.flatten(shape)
+    if [leaf.shape for leaf in leaves] != [part.shape for part in parts]:
+        raise ValueError("its arrays do not fit together")
+    return jax.tree.unflatten(structure, parts)
+
+
+def text_surprisals(
+    model: LanguageModel,
+    tokens: Int[jax.Array, " length"],
+    slot: Int[jax.Array, ""],
+    end: Int[jax.Array, ""],
+) -> tuple[Float[jax.Array, " length"], Float[jax.Array, "length width"]]:
+    """Return -log p of each token of y and `<end>`, given what stands before it, and the stream.
+
+    Entry t is the surprisal of token t + 1; 0 outside y. What stands at `slot` decides whose it is: `<none>`
+    the base model's, a latent the generator's.
+
+    Args:
+        model: the model.
+        tokens: one text, padded on the right.
+        slot: the place of the latent.
+        end: the place of `<end>`.
+    """
+    above = stream(model.network, tokens)
+    scores = jax.nn.log_softmax(logits_of(model.network, above, 0, model.tokenizer.text_size), axis=-1)
+    # The last token of a full row has no next one; its entry is outside y, so what wraps is not looked at.
+    following = jnp.clip(jnp.roll(tokens, -1), 0, model.tokenizer.text_size - 1)
+    place = jnp.arange(tokens.shape[0])
+    inside = (place >= slot) & (place < end)
+    told = jnp.take_along_axis(scores, following[:, None], axis=-1)[:, 0]
+    return jnp.where(inside, -told, 0.0), above
+
+
+def latent_logs(
+    model: LanguageModel, above: Float[jax.Array, "*places width"]
+) -> Float[jax.Array, "*places latents"]:
+    """Return the log-probabilities of the latents that the stream at a place gives.
+
+    At `<separator>` they are the router's; at `<end>`, which has read y, those of the encoder q(z | x, y).
+    """
+    first = model.tokenizer.first_latent
+    logits = logits_of(model.network, above, first, first + model.latents)
+    return jax.nn.log_softmax(logits, axis=-1)
+
+
+def with_latent(
+    model: LanguageModel,
+    tokens: Int[jax.Array, " length"],
+    slot: Int[jax.Array, ""],
+    z: Int[jax.Array, ""],
+) -> Int[jax.Array, " length"]:
+    """Return the text with latent z in its place."""
+    return tokens.at[slot].set(model.tokenizer.first_latent + z)
+
+
+def start_model(
+    key: jax.Array, task: str, words: tuple[str, ...], size: Size, lengths: tuple[int, int], latents: int = 0
+) -> LanguageModel:
+    """Return an untrained model; `lengths` are those of the longest prompt and of the longest text."""
+    tokenizer = Tokenizer(words, latents)
+    return LanguageModel(Transformer.random(key, size, tokenizer.size), tokenizer, task, *lengths)

@@ -1,0 +1,48 @@
+"""Which inputs are fitted, which choose settings, which are reported: the input itself decides."""
+
+import hashlib
+from typing import Any
+
+import numpy as np
+
+from coverjax.foundation.checks import InputError, one_of
+from coverjax.sequences.tasks.base import Task
+
+ROLES = ("fit", "development", "test")
+
+PATIENCE = 400
+"""Inputs drawn for each that is asked for, before there are none left to find."""
+
+
+def role(x_text: str) -> str:
+    """Return the role of an input: "fit" for 8 of 10, "development" and "test" for one each, by its hash.
+
+    So no model ever read a trace of a held-out input, whatever its corpus, seed or size.
+
+    >>> role("sum 3,5,2,7"), role("sum 3,5,2,8")
+    ('development', 'fit')
+    """
+    number = hashlib.blake2b(x_text.encode(), digest_size=4).digest()
+    return {0: "development", 1: "test"}.get(int.from_bytes(number, "little") % 10, "fit")
+
+
+def inputs_of(task: Task, rng: np.random.Generator, count: int, wanted: str) -> list[Any]:
+    """Draw distinct inputs of a role; the first n of a longer list are the same.
+
+    Raises:
+        InputError: the task has not so many.
+    """
+    one_of("role", wanted, ROLES)
+    found: dict[str, Any] = {}
+    for _ in range(PATIENCE * count):
+        if len(found) == count:
+            break
+        x = task.sample_input(rng)
+        text = task.render_x(x)
+        if role(text) == wanted:
+            found.setdefault(text, x)
+    if len(found) < count:
+        raise InputError(
+            f"inputs: {task.name} seems to have only {len(found)} {wanted} inputs; ask for fewer than {count}"
+        )
+    return list(found.values())
