@@ -1,5 +1,6 @@
 """Parts as Ray tasks, on a cluster that is there or one started here. Ray is the extra `cluster`."""
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -58,7 +59,10 @@ def _connect(ray: Any, address: str, workers: int) -> None:
     else:
         options["address"] = address
     try:
-        ray.init(**options)
+        with warnings.catch_warnings():
+            # Ray's processes are started by fork and exec at once, which JAX's threads do not mind.
+            warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning)
+            ray.init(**options)
     except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
         told = " ".join(str(error).split())[:200]
         raise InputError(

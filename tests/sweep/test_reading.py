@@ -130,5 +130,5 @@ def test_what_is_wrong_is_said_with_its_place(tmp_path, text, message):
 
 
 def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(InputError, match="none.toml: can't be read: No such file"):
+    with pytest.raises(InputError, match=r"none.toml: can't be read: No such file"):
         read_sweep(tmp_path / "none.toml")
