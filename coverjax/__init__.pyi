@@ -16,6 +16,8 @@ from .estimators.resampling import sample_interval as sample_interval
 from .estimators.set_agreement import krippendorff_alpha as krippendorff_alpha
 from .estimators.utility import patience_utility as patience_utility
 from .estimators.utility import utility_curves as utility_curves
+from .evaluation.against import BaselineComparison as BaselineComparison
+from .evaluation.against import compare_to_baseline as compare_to_baseline
 from .foundation.checks import InputError as InputError
 from .inference.bands import mean_band as mean_band
 from .inference.bounded import bounded_band as bounded_band

@@ -21,6 +21,7 @@ LAYERS = [
     "inference",
     "estimators",
     "metrics",
+    "evaluation",
     "learning",
     "sequences",
     "routing",

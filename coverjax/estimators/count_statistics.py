@@ -33,7 +33,7 @@ def count_curves(
     if "novelty_count" in names:
         fields["novelty_count"] = novelty_count(n, counts, seen, budgets)
     if "strategy_auc" in names:
-        fields["strategy_auc"] = _strategy_auc(n, counts, int(budgets[-1]))
+        fields["strategy_auc"] = auc_of_counts(n, counts, int(budgets[-1]))
         fields["strategy_probability"] = counts / n[:, None]
     return fields
 
@@ -51,7 +51,7 @@ def novelty_count(n: np.ndarray, counts: np.ndarray, seen: np.ndarray, budgets: 
     return avoidance_sums(n, counts, counts * seen, budgets - 1) / (n[:, None] - budgets + 1)
 
 
-def _strategy_auc(n: np.ndarray, counts: np.ndarray, most: int) -> np.ndarray:
+def auc_of_counts(n: np.ndarray, counts: np.ndarray, most: int) -> np.ndarray:
     """Mean over k = 1..K of the chance that k samples hold a label [runs, labels].
 
     The sum telescopes: with h the chance at K, sum_{k=1}^{K} = [c K - (n - c - K) h] / (c + 1). Where c K is

@@ -92,7 +92,7 @@ def rate_rows(found: Agreement) -> tuple[list[str], list[list[Any]]]:
 
 
 def _most(found: Agreement, place: int) -> float:
-    """Upper limit (95 %) of the false-positive rate: where none was seen, what as many samples can't rule out."""
+    """Upper limit (95 %) of the false-positive rate; where none was seen, what so few can't rule out."""
     _, wrong, _, right = found.counts[place].tolist()
     if wrong + right == 0:
         return 1.0
