@@ -190,7 +190,7 @@ def run_command(options: RunOptions) -> None:
     )
     text = to_json(document)
     with out_folder(options.out) as part:
-        written = [] if part is None else _write_run(found, text, part, level, options.seed)
+        written = [] if part is None else _write_run(found, parts, document, part)
     finish(options.out, ["records.jsonl", *written], text if options.json else run_text(found, parts, level))
 
 
@@ -220,23 +220,28 @@ def _run(options: RunOptions, paths: list[str]) -> Competence:
         )
 
 
-def _write_run(found: Competence, text: str, part: pathlib.Path, level: float, seed: int) -> list[str]:
+def _write_run(found: Competence, parts: Any, told: dict[str, Any], part: pathlib.Path) -> list[str]:
+    from coverjax.report.competence_page import run_page
     from coverjax.report.competence_plots import write_run_figures
     from coverjax.report.competence_summary import write_concepts, write_snapshots
+    from coverjax.report.html import write_page
     from coverjax.report.plain import write_json
 
     write_concepts(found, part / "concepts.csv")
     write_snapshots(found, part / "snapshots.csv")
-    write_json(part / "summary.json", text)
-    figures = write_run_figures(found, part, level=level, seed=seed)
-    return ["concepts.csv", "snapshots.csv", "summary.json", *figures]
+    write_json(part / "summary.json", told)
+    figures = write_run_figures(found, part, level=told["level"], seed=told["seed"])
+    written = ["concepts.csv", "snapshots.csv", "summary.json", *figures]
+    return [write_page(run_page(found, parts, told, ["records.jsonl", *written]), part), *written]
 
 
 def compare_command(options: CompareOptions) -> None:
     """Read two runs, compare, write, print."""
+    from coverjax.report.competence_page import comparison_page
     from coverjax.report.competence_plots import write_comparison_figures
     from coverjax.report.competence_summary import comparison_document
     from coverjax.report.competence_tables import comparison_text
+    from coverjax.report.html import write_page
     from coverjax.report.plain import to_json, write_json
 
     level = fraction("--level", options.level)
@@ -256,6 +261,7 @@ def compare_command(options: CompareOptions) -> None:
         if part is not None:
             write_json(part / "summary.json", text)
             written = ["summary.json", *write_comparison_figures(found, part, seed=options.seed)]
+            written.insert(0, write_page(comparison_page(found, document, written), part))
     finish(options.out, written, text if options.json else comparison_text(found))
 
 

@@ -100,7 +100,7 @@ def estimate_command(options: EstimateOptions) -> None:
             files=files,
         )
         text = to_json(document)
-        written = [] if part is None else _write(study, text, part, progress)
+        written = [] if part is None else _write(study, document, part, progress)
     finish(options.out, written, text if options.json else report_text(study, files))
 
 
@@ -190,11 +190,15 @@ def _too_large(options: EstimateOptions, paths: Sequence[pathlib.Path]) -> bool:
     return True
 
 
-def _write(study: Study, text: str, part: pathlib.Path, progress: Progress) -> list[str]:
+def _write(study: Study, document: dict[str, Any], part: pathlib.Path, progress: Progress) -> list[str]:
+    from coverjax.report.estimate_page import estimate_page
     from coverjax.report.figures import write_figures
+    from coverjax.report.html import write_page
 
     progress.step("writing tables")
     write_curves(study, part / "curves.csv")
     write_inputs(study, part / "inputs.csv")
-    write_json(part / "summary.json", text)
-    return ["curves.csv", "inputs.csv", "summary.json", *write_figures(study, part, progress.step)]
+    write_json(part / "summary.json", document)
+    written = ["curves.csv", "inputs.csv", "summary.json", *write_figures(study, part, progress.step)]
+    progress.step("writing the page")
+    return [write_page(estimate_page(study, document, written), part), *written]

@@ -1,11 +1,10 @@
 """What `exact` and `simulate` share: the law, the policies as they are written, the report."""
 
-import ast
 import dataclasses
 import inspect
+import json
 import math
 import pathlib
-import re
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal
 
@@ -14,18 +13,13 @@ import tyro
 from coverjax.cli.outputs import command_line, finish, out_folder, plain
 from coverjax.cli.progress import Progress
 from coverjax.curves import Curves
-from coverjax.foundation.checks import InputError, shown
+from coverjax.foundation.checks import InputError
 from coverjax.model.law import OutcomeLaw
 from coverjax.model.router_generator import RouterGenerator
 
 FAMILIES = ("uniform", "zipf", "geometric", "dirichlet", "two_tier", "confusion")
 REFERENCES = ("IID", "OracleNoRepeat")
 """The policies that Gain is measured against; they are always there."""
-
-TRAINED = ".npz"
-"""How the file of a trained policy ends."""
-
-_WRITTEN = re.compile(r"(?P<name>[\w.:]+)(?:\((?P<settings>.*)\))?", re.DOTALL)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,44 +102,13 @@ def law_of(options: LawChoice, seed: int) -> OutcomeLaw | RouterGenerator:
     return made[str(options.family)]()
 
 
-def policy_of(text: str) -> Any:
-    """Return the policy that a text such as ``LatentNoRepeat(order='router')`` or ``module:Class`` names.
-
-    A text that ends in .npz is the file of a trained policy.
-    """
-    from coverjax.policy.registry import policy_class
-
-    if text.endswith(TRAINED):
-        from coverjax.policy.learned import LearnedLatent
-
-        return LearnedLatent(text)
-    found = _WRITTEN.fullmatch(text.strip())
-    if found is None:
-        raise InputError(f"--policy: must be Name or Name(setting=value, ...); got {shown(text)}")
-    kind = policy_class(found["name"])
-    settings: dict[str, Any] = {}
-    try:
-        call = ast.parse(f"f({found['settings'] or ''})", mode="eval").body
-        assert isinstance(call, ast.Call)
-        if call.args or any(word.arg is None for word in call.keywords):
-            raise ValueError
-        settings = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
-    except (SyntaxError, ValueError):
-        raise InputError(f"--policy: {shown(text)}: settings must be name=value, plain values") from None
-    try:
-        return kind(**settings)
-    except TypeError:
-        known = ", ".join(inspect.signature(kind).parameters) or "none"
-        raise InputError(f"--policy: {shown(text)}: the settings of {found['name']} are: {known}") from None
-
-
 def chosen_policies(named: Sequence[str], law: OutcomeLaw | RouterGenerator) -> dict[str, Any]:
     """Return the policies by how they are written: the references first, then those asked for.
 
     Without any, all that the law allows.
     """
     from coverjax.policy.base import label
-    from coverjax.policy.registry import policies
+    from coverjax.policy.registry import TRAINED, policies, written_policy
 
     if not named:
         latent = isinstance(law, RouterGenerator)
@@ -155,7 +118,7 @@ def chosen_policies(named: Sequence[str], law: OutcomeLaw | RouterGenerator) -> 
             for name, kind in policies().items()
             if name not in needs and (latent or getattr(kind, "acts_on", "") != "latents")
         ]
-    made = {text: policy_of(text) for text in dict.fromkeys([*REFERENCES, *named])}
+    made = {text: written_policy(text) for text in dict.fromkeys([*REFERENCES, *named])}
     # Of a trained policy its file is the name: its numbers can't be written out.
     return {text if text.endswith(TRAINED) else label(policy): policy for text, policy in made.items()}
 
@@ -197,7 +160,7 @@ def report_policies(
         study = study_policies(curves, iid, oracle, rare_below=options.rare_below, refused=refused)
         told = document(study, verb=verb, command=command_line(verb, options), options=plain(options))
         text = to_json(told)
-        written = [] if part is None else _write(study, text, part, progress)
+        written = [] if part is None else write_study(study, text, part, progress)
     finish(options.out, written, text if options.json else policy_text(study))
 
 
@@ -215,8 +178,18 @@ def _check(options: LawOptions) -> None:
         )
 
 
-def _write(study: Any, text: str, part: pathlib.Path, progress: Progress) -> list[str]:
+def write_study(study: Any, text: str, part: pathlib.Path, progress: Progress) -> list[str]:
+    """Write page, tables, figures and the summary of a study into a folder; return the files' names.
+
+    Args:
+        study: what was found.
+        text: its document, as JSON; the page takes from it where it came from.
+        part: the folder.
+        progress: told of each step.
+    """
+    from coverjax.report.html import write_page
     from coverjax.report.plain import write_json
+    from coverjax.report.policy_page import policy_page
     from coverjax.report.policy_plots import write_policy_figures
     from coverjax.report.policy_tables import write_policy_curves
 
@@ -224,4 +197,6 @@ def _write(study: Any, text: str, part: pathlib.Path, progress: Progress) -> lis
     write_policy_curves(study, part / "curves.csv")
     write_policy_curves(study, part / "inputs.csv", by_input=True)
     write_json(part / "summary.json", text)
-    return ["curves.csv", "inputs.csv", "summary.json", *write_policy_figures(study, part, progress.step)]
+    written = ["curves.csv", "inputs.csv", "summary.json", *write_policy_figures(study, part, progress.step)]
+    progress.step("writing the page")
+    return [write_page(policy_page(study, json.loads(text), written), part), *written]

@@ -217,6 +217,8 @@ def evaluate_command(options: EvaluateOptions) -> None:
         text = to_json(document)
         written: list[str] = []
         if part is not None:
+            from coverjax.report.html import write_page
+            from coverjax.report.route_page import route_page
             from coverjax.report.route_plots import write_route_figures
 
             write_json(part / "summary.json", text)
@@ -224,4 +226,6 @@ def evaluate_command(options: EvaluateOptions) -> None:
             write_tasks(result, part / "tasks.csv")
             figures = write_route_figures(result, part, progress.step)
             written = ["routers.csv", "summary.json", "tasks.csv", *figures]
+            progress.step("writing the page")
+            written.insert(0, write_page(route_page(result, document, written), part))
     finish(options.out, written, text if options.json else study_text(result, files))

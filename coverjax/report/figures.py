@@ -9,6 +9,7 @@ import numpy as np
 from coverjax.logs.log import SampleLog
 from coverjax.report.barcode import barcode_figure
 from coverjax.report.plots import NAME, plot_coverage, plot_novelty, plot_time_to_coverage
+from coverjax.report.spread_plots import time_by_input_figure, worth_drawing
 from coverjax.report.study import TAUS, KindStudy, Study
 from coverjax.report.style import new_figure, save_figure, styled
 from coverjax.report.text import one_line
@@ -26,7 +27,8 @@ PANEL_INCHES = 4.0
 def write_figures(
     study: Study, folder: pathlib.Path, tell: Callable[[str], None] = lambda step: None
 ) -> list[str]:
-    """Write coverage, novelty, time to coverage and barcode as PNG and SVG, those that the study can show.
+    """Write the figures that the study can show, as PNG and SVG: coverage, novelty, time to coverage (its
+    law, and input by input), barcode.
 
     With several methods each figure compares them at the kind of coverage asked for; with one method, the
     kinds that its log can tell.
@@ -38,6 +40,9 @@ def write_figures(
     times = _times(study)
     if times is not None:
         drawn["time-to-coverage"] = times
+    inputs = {name: line.curves for name, line in _lines(study).items() if 0.8 in line.times}
+    if worth_drawing(inputs):
+        drawn["time-by-input"] = time_by_input_figure(inputs)
     logs = {name: method.log for name, method in study.methods.items()}
     samples = {name: log for name, log in logs.items() if isinstance(log, SampleLog)}
     if samples:

@@ -13,9 +13,9 @@ from sample_logs import EVIL, flagged_log, random_log
 import coverjax as cj
 from coverjax.cli.main import main
 
-OUTPUTS = {"curves.csv", "inputs.csv", "summary.json"} | {
+OUTPUTS = {"report.html", "curves.csv", "inputs.csv", "summary.json"} | {
     f"{stem}.{suffix}"
-    for stem in ("coverage", "novelty", "time-to-coverage", "barcode")
+    for stem in ("coverage", "novelty", "time-to-coverage", "time-by-input", "barcode")
     for suffix in ("png", "svg")
 }
 
@@ -82,7 +82,7 @@ def test_outputs(files, tmp_path, capsys):
     code, printed, err = run(capsys, *argv, "--out", str(out), "--seed", "3", "--level", "0.9")
     assert code == 0
     assert "raw coverage" in printed
-    assert err.startswith(f"{out}: wrote curves.csv, inputs.csv, summary.json, coverage.png")
+    assert err.startswith(f"{out}: wrote report.html, curves.csv, inputs.csv, summary.json, coverage.png")
     assert {path.name for path in out.iterdir()} == OUTPUTS
     told = json.loads((out / "summary.json").read_text())
     assert told["coverjax"] == cj.__version__

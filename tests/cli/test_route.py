@@ -59,8 +59,13 @@ def test_evaluate_writes_what_it_says(study, capsys):
         for stem in ("regret", "headroom", "execution", "cost-quality")
         for end in ("png", "svg")
     }
-    assert {path.name for path in out.iterdir()} == {"routers.csv", "summary.json", "tasks.csv"} | figures
-    assert err.startswith(f"{out}: wrote routers.csv, summary.json, tasks.csv, regret.png")
+    assert {path.name for path in out.iterdir()} == {
+        "report.html",
+        "routers.csv",
+        "summary.json",
+        "tasks.csv",
+    } | figures
+    assert err.startswith(f"{out}: wrote report.html, routers.csv, summary.json, tasks.csv, regret.png")
     assert "insider [privileged]" in text
     assert max(map(len, text.splitlines())) <= 80
     with (out / "routers.csv").open() as handle:

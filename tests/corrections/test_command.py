@@ -152,7 +152,7 @@ def test_compare(capsys, cases, tmp_path):
     assert "6 concepts in both (0 left out); differences a - b" in out
     assert "wins" in out
     assert max(map(len, out.splitlines())) <= 80
-    assert err.startswith("ab: wrote summary.json, comparison.png")
+    assert err.startswith("ab: wrote report.html, summary.json, comparison.png")
     code, out, _ = asked(capsys, "compare", "a", "b", "--json", "--split", "public")
     document = json.loads(out)
     assert (code, document["concepts"]) == (0, 3)

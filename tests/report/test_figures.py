@@ -7,9 +7,11 @@ from coverjax.report.figures import write_figures
 from coverjax.report.study import study_log
 
 WITHOUT = {
-    "none declared": {"time-to-coverage"},
-    "counts": {"time-to-coverage", "barcode"},
-    "pass at k": {"barcode"},
+    "one of each": {"time-by-input"},
+    "all matched": {"time-by-input"},
+    "none declared": {"time-to-coverage", "time-by-input"},
+    "counts": {"time-to-coverage", "time-by-input", "barcode"},
+    "pass at k": {"time-by-input", "barcode"},
 }
 
 
@@ -28,9 +30,8 @@ DRAWN = (
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_every_log_has_its_figures(studies, tmp_path, name):
-    stems = [
-        s for s in ("coverage", "novelty", "time-to-coverage", "barcode") if s not in WITHOUT.get(name, ())
-    ]
+    every = ("coverage", "novelty", "time-to-coverage", "time-by-input", "barcode")
+    stems = [stem for stem in every if stem not in WITHOUT.get(name, ())]
     expected = [f"{stem}.{suffix}" for stem in stems for suffix in ("png", "svg")]
     assert write_figures(studies(name), tmp_path) == expected
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(expected)

@@ -1,0 +1,348 @@
+"""The report of a log as a page: what `report.html` of `coverjax estimate` says."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from coverjax.inference.units import Interval
+from coverjax.report.html import Figure, Page, Section, Table, isolated, provenance
+from coverjax.report.study import TAUS, KindStudy, MethodStudy, Study
+from coverjax.report.tables import few_budgets, ranges
+from coverjax.report.text import counted
+
+MOST_NAMED = 4
+"""The answer names so many methods; the tables hold all."""
+
+INTERVAL = (
+    "The interval is over inputs: another set of inputs like these would give a mean in such a range. It "
+    "says nothing "
+    "of wrong labels, and nothing of single inputs."
+)
+
+MEANING = {
+    "coverage": "Expected fraction of an input's strategies that k samples hold, mean over inputs.",
+    "novelty": (
+        "What one more sample brings: the expected number of new strategies, and where both are known "
+        "the chance of at least one."
+    ),
+    "time-to-coverage": (
+        "Share of runs that have found a fraction of the strategies within k samples. What a line lacks to 1 "
+        "at its end never got there."
+    ),
+    "time-by-input": (
+        "How inputs differ in the samples they need until 80 % of their strategies are found. Inputs that "
+        "never get there count as K."
+    ),
+    "barcode": (
+        "Every sample: a row an input, a column a sample, a colour a strategy; split where a sample matches "
+        "several, grey where it matches none, hatched where the label is not declared; a dot at first "
+        "appearances."
+    ),
+}
+TITLES = {
+    "coverage": "Coverage",
+    "novelty": "Novelty",
+    "time-to-coverage": "Time to coverage",
+    "time-by-input": "Time to coverage, input by input",
+    "barcode": "Barcode of the log",
+}
+
+
+def estimate_page(study: Study, document: Mapping[str, Any], files: Sequence[str]) -> Page:
+    """Return the page of a study.
+
+    Args:
+        study: what was found.
+        document: its summary, for where it came from.
+        files: what stands beside the page; figures among them are shown.
+    """
+    stems = [stem for stem in TITLES if f"{stem}.svg" in files]
+    drawn = [Figure(stem, TITLES[stem], MEANING[stem], _numbers(study, stem)) for stem in stems]
+    tables = [_overview(study), _times(study)]
+    if study.comparisons:
+        tables.append(_comparisons(study))
+    tables.append(_facts(study))
+    return Page(
+        title=f"Coverage of strategies within {counted(study.budget, 'sample')}",
+        answer=_answer(study),
+        sections=(Section("Figures", drawn), Section("Tables", tables)),
+        cautions=_cautions(study),
+        provenance=provenance(document),
+        files=files,
+    )
+
+
+def lines_of(study: Study) -> dict[str, KindStudy]:
+    """Return what figures and answer are about: methods, or the kinds of coverage of a single method."""
+    if len(study.methods) > 1:
+        return {name: method.kinds[study.coverage] for name, method in study.methods.items()}
+    return next(iter(study.methods.values())).columns()
+
+
+def _answer(study: Study) -> list[str]:
+    single = next(iter(study.methods.values()))
+    if len(study.methods) == 1:
+        # One method: the kind that was asked for is the answer, whatever the figures compare.
+        name = f"{isolated(single.name)}: " if single.name else ""
+        first = f"{name}{counted(study.budget, 'sample')} {_covers(study, single.kinds[study.coverage])}."
+    else:
+        first = _ranked(study)
+    return [first, *(_decided(pair) for pair in study.comparisons[:MOST_NAMED]), INTERVAL]
+
+
+def _ranked(study: Study) -> str:
+    """Name the methods from the one that covers most on, each with its interval."""
+    found = {name: line.intervals["coverage"] for name, line in lines_of(study).items()}
+    order = sorted(found, key=lambda name: -np.nan_to_num(found[name].mean[-1], nan=-1.0))
+    told = [f"{isolated(name)} {_ends(found[name])}" for name in order[:MOST_NAMED]]
+    more = f", and {len(order) - MOST_NAMED} more methods are below" if len(order) > MOST_NAMED else ""
+    units = {interval.units for interval in found.values()}
+    over = counted(units.pop(), "input") if len(units) == 1 else "inputs"
+    return (
+        f"With {counted(study.budget, 'sample')}, the share of an input's {_strategies(study)} covered is "
+        f"{', '.join(told)}{more} ({100 * study.level:.4g} % intervals over {over})."
+    )
+
+
+def _strategies(study: Study) -> str:
+    found = next(iter(study.methods.values()))
+    what = "declared strategies" if found.facts["declared_given"] else "labels seen in this log"
+    return what if study.coverage == "raw" else f"{what} (by {study.coverage} samples)"
+
+
+def _covers(study: Study, found: KindStudy) -> str:
+    """Say coverage at K with its interval."""
+    interval = found.intervals["coverage"]
+    if not interval.units:
+        return "tell nothing: no input has both enough samples and a declared strategy"
+    value = f"cover {_percent(float(interval.mean[-1]))} of an input's {_strategies(study)}"
+    if math.isnan(float(interval.low[-1])):
+        return f"{value} (no interval: {_no_interval(interval)})"
+    ends = f"{_percent(float(interval.low[-1]))} to {_percent(float(interval.high[-1]))}"
+    return f"{value} ({100 * interval.level:.4g} % interval over {counted(interval.units, 'input')}: {ends})"
+
+
+def _ends(interval: Interval) -> str:
+    mean, low, high = (100 * float(part[-1]) for part in (interval.mean, interval.low, interval.high))
+    if math.isnan(mean):
+        return "– (no input)"
+    return f"{mean:.1f} %" + ("" if math.isnan(low) else f" [{low:.1f}, {high:.1f}]")
+
+
+def _no_interval(interval: Interval) -> str:
+    return "one input only" if interval.units < 2 else "all inputs agree, no variance was measured"
+
+
+def _percent(value: float) -> str:
+    return "–" if math.isnan(value) else f"{100 * value:.1f} %"
+
+
+def _decided(pair: Any) -> str:
+    a, b = isolated(pair.a), isolated(pair.b)
+    told = [
+        f"{a} covers more at k = {ranges(pair.wins)}" if len(pair.wins) else "",
+        f"{b} covers more at k = {ranges(pair.losses)}" if len(pair.losses) else "",
+    ]
+    said = " and ".join(part for part in told if part) or f"between {a} and {b} no k is decided"
+    return (
+        f"Paired on {counted(pair.inputs, 'input')}, by a simultaneous {100 * pair.level:.4g} % band, {said}."
+    )
+
+
+def _cell(interval: Interval, at: int) -> str:
+    mean, low, high = (float(part[at]) for part in (interval.mean, interval.low, interval.high))
+    return _value(mean) if math.isnan(low) else f"{_value(mean)} [{_value(low)}, {_value(high)}]"
+
+
+def _value(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.3f}" if abs(value) < 100 else f"{value:,.0f}"
+
+
+def _numbers(study: Study, stem: str) -> Table | None:
+    """The table behind a figure."""
+    if stem in ("coverage", "novelty"):
+        return _curve_table(study, "coverage" if stem == "coverage" else "novelty_count")
+    if stem in ("time-to-coverage", "time-by-input"):
+        return _times(study)
+    return _contents(study)
+
+
+def _curve_table(study: Study, curve: str) -> Table:
+    budgets = few_budgets(study.budgets, 8)
+    places = [int(study.budgets.searchsorted(k)) for k in budgets]
+    rows = []
+    for name, found in lines_of(study).items():
+        band = found.bands.get(curve, found.intervals[curve])
+        rows.append([name or "all", *(_cell(band, at) for at in places)])
+    level = f"{100 * study.level:.4g} %"
+    note = (
+        f"mean over inputs [{level} simultaneous band over k = 1..{study.budget:,}]; every k is in curves.csv"
+    )
+    return Table(curve.replace("_", " "), ("", *(f"k = {k:,}" for k in budgets)), rows, note)
+
+
+def _contents(study: Study) -> Table:
+    rows = []
+    for name, method in study.methods.items():
+        facts = method.facts
+        rows.append(
+            [
+                name or "all",
+                facts["samples"],
+                facts["inputs"],
+                facts["declared_total"],
+                facts["undeclared_found"],
+            ]
+        )
+    return Table(
+        "What is in the log", ("", "samples", "inputs", "declared strategies", "labels outside"), rows
+    )
+
+
+def _overview(study: Study) -> Table:
+    rows = []
+    for name, kind, found in _columns(study):
+        coverage, full = found.intervals["coverage"], found.intervals.get("full_coverage")
+        rows.append(
+            [
+                name,
+                kind,
+                _cell(found.auc, 0),
+                float(coverage.mean[0]),
+                _cell(coverage, -1),
+                "?" if full is None else _cell(full, -1),
+                _cell(found.intervals["distinct"], -1),
+                float(found.pooled.coverage[0, -1]),
+            ]
+        )
+    header = ("method", "coverage", "AUC(K)", "C(1)", "C(K)", "F(K)", "distinct(K)", "pooled C(K)")
+    kinds = {"t": "t-interval", "bootstrap": "bootstrap interval"}.get(
+        study.interval, f"{study.interval} interval"
+    )
+    note = (
+        f"K = {study.budget:,}. Mean over inputs [{100 * study.level:.4g} % {kinds} over inputs]. C(k): "
+        f"expected "
+        "fraction of the strategies found by k samples; AUC: plain mean of C(1..K); F(K): chance that all "
+        "are found; "
+        "distinct: expected number found; pooled: found over declared, all inputs together."
+    )
+    return Table("Coverage", header, rows, note)
+
+
+def _columns(study: Study) -> list[tuple[str, str, KindStudy]]:
+    return [
+        (method.name or "all", kind, found)
+        for method in study.methods.values()
+        for kind, found in method.columns().items()
+    ]
+
+
+def _times(study: Study) -> Table:
+    rows = [[name, kind, *(_time(found, tau) for tau in TAUS)] for name, kind, found in _columns(study)]
+    reasons = dict.fromkeys(why for _, _, found in _columns(study) for why in found.no_times.values())
+    note = (
+        f"Mean of min(T, K), where never counts as K = {study.budget:,} / median / share never reached by k "
+        f"= K."
+    )
+    return Table(
+        "Samples until a fraction is found",
+        ("method", "coverage", *(f"T({tau:g})" for tau in TAUS)),
+        rows,
+        " ".join([note, *(f"?: {why}." for why in reasons)]),
+    )
+
+
+def _time(found: KindStudy, tau: float) -> str:
+    if tau not in found.times:
+        return "?"
+    whole = found.times[tau].pooled
+    assert whole is not None
+    median = f"> {int(found.curves.budgets[-1]):,}" if math.isnan(whole.median) else f"{int(whole.median):,}"
+    return f"{float(whole.mean):,.2f} / {median} / {float(whole.censored):.0%}"
+
+
+def _comparisons(study: Study) -> Table:
+    rows = []
+    for pair in study.comparisons:
+        low, high = float(pair.band[0][-1]), float(pair.band[1][-1])
+        ends = "–" if math.isnan(low) else f"[{low:+.3f}, {high:+.3f}]"
+        decided = (ranges(pair.wins), ranges(pair.losses), ranges(pair.undecided))
+        rows.append([pair.a, pair.b, pair.inputs, f"{pair.difference[-1]:+.3f}", ends, *decided])
+    header = (
+        "a",
+        "b",
+        "inputs",
+        "a - b at K",
+        "band at K",
+        "a better at k",
+        "b better at k",
+        "undecided at k",
+    )
+    note = "Each pair has its own simultaneous band over the budgets: nothing is corrected for their number."
+    return Table(f"Paired differences of {study.coverage} coverage", header, rows, note)
+
+
+def _facts(study: Study) -> Table:
+    rows = [_fact_row(method) for method in study.methods.values()]
+    header = (
+        "method", "inputs used", "of", "samples", "per trial", "trials", "declared strategies",
+        "labels outside", "labelled by", "order",
+    )  # fmt: skip
+    return Table("The log", header, rows)
+
+
+def _fact_row(method: MethodStudy) -> list[Any]:
+    facts = method.facts
+    n = f"{facts['n_min']:,}" + ("" if facts["n_min"] == facts["n_max"] else f" to {facts['n_max']:,}")
+    return [
+        method.name or "all",
+        facts["inputs_used"],
+        facts["inputs"],
+        facts["samples"],
+        n,
+        facts["trials"],
+        facts["declared_total"],
+        facts["undeclared_found"],
+        ", ".join(facts["labelers"]) or "not stated",
+        facts["order"],
+    ]
+
+
+def _cautions(study: Study) -> list[str]:
+    lines = []
+    for method in study.methods.values():
+        start = f"{isolated(method.name)}: " if method.name else ""
+        lines += [start + text for text in method.warnings]
+    for pair in study.comparisons:
+        lines += [f"{isolated(pair.a)} - {isolated(pair.b)}: {text}" for text in pair.warnings]
+    lines += [isolated(text, 400) for text in study.not_compared]
+    lines += _general(study)
+    return list(dict.fromkeys(lines))
+
+
+def _general(study: Study) -> list[str]:
+    """What holds for every log."""
+    facts = [method.facts for method in study.methods.values()]
+    labelers = sorted({name for fact in facts for name in fact["labelers"]})
+    lines = [
+        f"Labelled by: "
+        f"{', '.join(isolated(name) for name in labelers) or 'nobody says (no `labeler` column)'}. A wrong "
+        "label is a wrong number, and no interval holds that."
+    ]
+    if any(fact["order"] == "exchangeable" for fact in facts):
+        lines.append(
+            "Samples are taken as exchangeable: every k-subset counts the same. Where the sampler looked "
+            "back at what "
+            "it had done, say --ordered."
+        )
+    if any(fact["undeclared_found"] for fact in facts):
+        lines.append(
+            "Labels outside the declared strategies were found; they are counted apart and enter no curve."
+        )
+    if len(study.comparisons) > 1:
+        lines.append("Each pair of methods is compared by itself: of many pairs some decide by chance.")
+    if not study.consecutive:
+        lines.append("Not every budget was studied: means and medians of T are upper bounds.")
+    return lines
