@@ -108,7 +108,8 @@ def chosen_policies(named: Sequence[str], law: OutcomeLaw | RouterGenerator) -> 
     Without any, all that the law allows.
     """
     from coverjax.policy.base import label
-    from coverjax.policy.registry import TRAINED, policies, written_policy
+    from coverjax.policy.learned import LearnedLatent
+    from coverjax.policy.registry import policies, written_policy
 
     if not named:
         latent = isinstance(law, RouterGenerator)
@@ -119,8 +120,10 @@ def chosen_policies(named: Sequence[str], law: OutcomeLaw | RouterGenerator) -> 
             if name not in needs and (latent or getattr(kind, "acts_on", "") != "latents")
         ]
     made = {text: written_policy(text) for text in dict.fromkeys([*REFERENCES, *named])}
-    # Of a trained policy its file is the name: its numbers can't be written out.
-    return {text if text.endswith(TRAINED) else label(policy): policy for text, policy in made.items()}
+    # A trained policy is named by its file: its numbers can't be written out.
+    return {
+        text if isinstance(policy, LearnedLatent) else label(policy): policy for text, policy in made.items()
+    }
 
 
 def _required(kind: Any) -> bool:

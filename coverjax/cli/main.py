@@ -16,6 +16,7 @@ VERBS = {
     "label": ("coverjax.cli.label", "label the text of samples, and how far other labels agree"),
     "exact": ("coverjax.cli.exact", "exact curves of policies on a known law"),
     "simulate": ("coverjax.cli.simulate", "simulated curves of policies on a known law"),
+    "train": ("coverjax.cli.train", "fit a policy to coverage on a known router-generator"),
     "sweep": ("coverjax.cli.sweep", "policies over a grid of laws, sizes, budgets and seeds"),
     "corrections": ("coverjax.cli.corrections", "how many corrections until a concept is competent"),
     "route": ("coverjax.cli.route", "is the team that a router chose as good as the best one"),

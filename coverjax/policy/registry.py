@@ -13,6 +13,7 @@ from coverjax.policy.good_ucb import GoodUCB
 from coverjax.policy.greedy import GreedyLatent
 from coverjax.policy.iid import IID
 from coverjax.policy.latent import LatentIID, LatentNoRepeat
+from coverjax.policy.learned import LearnedLatent
 from coverjax.policy.no_repeat import BaseNoRepeat
 from coverjax.policy.optimal import OptimalLatent
 from coverjax.policy.oracle import EnvelopeOracle, OracleNoRepeat
@@ -30,8 +31,12 @@ _CLASSES = (
     GreedyLatent,
     OptimalLatent,
     GoodUCB,
+    LearnedLatent,
 )
 
+
+TRAINED = ".npz"
+"""How the file of a trained policy ends."""
 
 _WRITTEN = re.compile(r"(?P<name>[\w.:]+)(?:\((?P<settings>.*)\))?", re.DOTALL)
 
@@ -68,7 +73,8 @@ def policy_class(name: str) -> type:
 def written_policy(text: str) -> Any:
     """Return the policy that a text such as ``LatentNoRepeat(order='router')`` or ``module:Class`` names.
 
-    Settings are plain values; no code is run but that of the policy's class.
+    Settings are plain values; no code is run but that of the policy's class. A text that ends in .npz is the
+    file of a trained policy: ``learned/policy.npz`` is ``LearnedLatent('learned/policy.npz')``.
 
     Raises:
         InputError: the text is written otherwise, there is no such policy, or it has no such settings.
@@ -76,21 +82,23 @@ def written_policy(text: str) -> Any:
     >>> written_policy("GoodUCB(c=1.0)").c
     1.0
     """
+    if text.endswith(TRAINED):
+        return LearnedLatent(text)
     found = _WRITTEN.fullmatch(text.strip())
     if found is None:
         raise InputError(f"policy: must be Name or Name(setting=value, ...); got {shown(text)}")
     kind = policy_class(found["name"])
-    settings: dict[str, Any] = {}
     try:
         call = ast.parse(f"f({found['settings'] or ''})", mode="eval").body
         assert isinstance(call, ast.Call)
-        if call.args or any(word.arg is None for word in call.keywords):
+        if any(word.arg is None for word in call.keywords):
             raise ValueError
+        values = [ast.literal_eval(value) for value in call.args]
         settings = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
     except (SyntaxError, ValueError):
         raise InputError(f"policy: {shown(text)}: settings must be name=value, plain values") from None
     try:
-        return kind(**settings)
+        return kind(*values, **settings)
     except TypeError:
         known = ", ".join(inspect.signature(kind).parameters) or "none"
         raise InputError(f"policy: {shown(text)}: the settings of {found['name']} are: {known}") from None

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import coverjax as cj
-from coverjax.cli.laws import policy_of
 from coverjax.cli.main import main
 from coverjax.foundation.checks import InputError
+from coverjax.policy.registry import written_policy
 
 
 def run(capsys, *argv: str) -> tuple[int, str, str]:
@@ -101,10 +101,10 @@ def test_a_wrong_toml_file_names_itself(capsys, tmp_path, text, message):
 
 
 def test_policies_are_written_as_labels_are():
-    policy = policy_of("LatentNoRepeat(order='router', support=0.1)")
+    policy = written_policy("LatentNoRepeat(order='router', support=0.1)")
     assert (policy.order, policy.support) == ("router", 0.1)
     with pytest.raises(InputError, match="must be Name"):
-        policy_of("IID()x")
+        written_policy("IID()x")
 
 
 WRONG_SHAPE = """

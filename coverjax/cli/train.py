@@ -1,0 +1,328 @@
+"""`coverjax train`: fit a policy to coverage on a known router-generator, and compare it with others."""
+
+import contextlib
+import dataclasses
+import pathlib
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+from coverjax.cli.laws import LawChoice, chosen_policies, law_of
+from coverjax.cli.options import parse_with_file
+from coverjax.cli.outputs import command_line, finish, out_folder, plain
+from coverjax.cli.progress import Progress
+from coverjax.curves import Curves
+from coverjax.foundation.checks import InputError, shown
+
+POLICY, UNFINISHED = "policy.npz", "unfinished-training.npz"
+
+MADE = ("LatentIID", "LatentSchedule")
+"""Policies without settings of their own in training."""
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainOptions(LawChoice):
+    """Train a policy on a known router-generator, and compare it with the others.
+
+    coverjax train learn.toml --out learned
+    coverjax exact --law other-model.csv --policy learned/policy.npz GreedyLatent OptimalLatent
+    """
+
+    policy: str = "LearnedLatent"
+    """What to train: LearnedLatent (a network), LatentIID (a router an input), LatentSchedule (a router an
+    input and draw), module:Class of your own, or a trained policy's file (.npz) to go on from."""
+    network: Literal["set", "mlp", "table"] = "set"
+    """LearnedLatent: set carries over to other models; mlp is for latents that mean the same on all inputs;
+    table is a row of logits for every input (and, seeing outcomes, every draw and seen set)."""
+    width: int = 24
+    """LearnedLatent: size of the network's hidden layers."""
+    sees: Literal["blind", "latents", "outcomes"] = "outcomes"
+    """LearnedLatent: what it sees while it runs."""
+    knows: Literal["nothing", "router", "true_W"] = "true_W"
+    """LearnedLatent: what it knows beforehand."""
+    memory: Literal["set", "counts"] = "set"
+    """LearnedLatent: the set of strategies seen, or how often each latent gave each of them."""
+    budget: int = 16
+    """Number of draws K."""
+    objective: Literal["auc", "coverage", "log_coverage", "full_coverage", "gain"] = "auc"
+    """What is made large; coverage and full_coverage are those of K draws."""
+    steps: int = 1_000
+    """Number of updates."""
+    learning_rate: float | None = None
+    """Of Adam, at its largest. Default: 0.4 for tables, 0.003 for networks."""
+    decay: Literal["cosine", "constant"] = "cosine"
+    """How the learning rate falls."""
+    warmup: int = 0
+    """Updates over which the learning rate rises."""
+    batch: int | None = None
+    """Inputs of one update. Default: all."""
+    held_out: float = 0.0
+    """Share of the inputs that is not trained on: the policy is chosen, judged and compared on them."""
+    every: int = 50
+    """Updates between two evaluations."""
+    patience: int | None = None
+    """Stop after so many evaluations without a better one."""
+    seeds: int = 1
+    """Independent trainings side by side; the best is kept."""
+    gradient: Literal["auto", "exact", "score", "regret"] = "auto"
+    """exact: through the closed forms; score: from simulated runs; regret: from simulated runs, with what
+    each choice loses against the optimal plan."""
+    trials: int = 16
+    """Simulated runs of each input in an update (score, regret)."""
+    kl: float = 0.0
+    """Weight of the divergence from the base router."""
+    entropy: float = 0.0
+    """Weight of the choices' entropy."""
+    weights: tuple[float, ...] = ()
+    """What each strategy counts, in the order of the law's strategies. Default: all the same."""
+    coverage: Literal["raw", "valid", "correct"] = "raw"
+    """Which draws count."""
+    against: tuple[str, ...] = ()
+    """Policies to compare it with, as for `coverjax exact --policy`. Default: all that the law allows."""
+    runs: int = 1_024
+    """Simulated runs of each input of policies that have no exact curves."""
+    rare_below: float = 1.0
+    """A strategy is rare when its base probability x K is below this."""
+    out: pathlib.Path | None = None
+    """Folder for policy.npz, history.csv, curves.csv, inputs.csv, summary.json and the figures."""
+    resume: bool = False
+    """Go on with the unfinished training in --out. It ends with the bytes of one never interrupted."""
+    json: bool = False
+    """Print summary.json on stdout, and nothing else there."""
+    seed: int = 0
+    """Seed of everything random."""
+
+
+def run(argv: Sequence[str]) -> None:
+    """Run the verb with these arguments."""
+    options = parse_with_file(TrainOptions, "train", argv)
+    _check(options)
+    from coverjax.report.plain import to_json
+    from coverjax.report.policy_study import document
+    from coverjax.report.policy_tables import policy_text
+    from coverjax.report.training_report import training_facts, training_text
+
+    with out_folder(options.out) as part, _interruptible(options.out):
+        with _named(options):
+            policy, training = _trained(options)
+        told = document(
+            training.study, verb="train", command=command_line("train", options), options=plain(options)
+        )
+        told |= {"training": training_facts(training), "files": _files(options)}
+        text = to_json(told)
+        written = [] if part is None else _write(policy, training, text, part)
+    if options.out is not None:
+        (options.out / UNFINISHED).unlink(missing_ok=True)
+    finish(
+        options.out,
+        written,
+        text if options.json else f"{training_text(training)}\n{policy_text(training.study)}",
+    )
+
+
+def _check(options: TrainOptions) -> None:
+    """Refuse before any work what can be refused."""
+    if not 0 <= options.seed < 1 << 32:
+        raise InputError(f"--seed: must be a whole number from 0 to 2^32 - 1; got {options.seed}")
+    if options.runs < 1:
+        raise InputError(f"--runs: must be at least 1; got {options.runs}")
+    if options.out is None:
+        if options.resume:
+            raise InputError("--resume: needs --out, the folder of the unfinished training")
+        return
+    unfinished = options.out / UNFINISHED
+    if unfinished.exists() and not options.resume:
+        raise InputError(
+            f"{unfinished}: an unfinished training is there: resume it (--resume), or remove the file to "
+            "start anew"
+        )
+
+
+@contextlib.contextmanager
+def _interruptible(out: pathlib.Path | None) -> Iterator[None]:
+    """Say what is kept when the user stops a training."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if out is None or not (out / UNFINISHED).exists():
+            raise
+        print(f"\ncoverjax: interrupted; {out} keeps what is finished: --resume goes on", file=sys.stderr)
+        raise SystemExit(130) from None
+
+
+@contextlib.contextmanager
+def _named(options: TrainOptions) -> Iterator[None]:
+    """Put the file's name before a complaint about a value that stands in it."""
+    try:
+        yield
+    except InputError as error:
+        name = str(error).partition(":")[0]
+        if options.file is None or name not in {field.name for field in dataclasses.fields(options)}:
+            raise
+        line = _line(options.file, name)
+        if line is None:
+            raise
+        raise InputError(f"{options.file}:{line}: {error}") from error
+
+
+def _line(path: pathlib.Path, name: str) -> int | None:
+    """Return the line of a TOML file where a name stands; None where it doesn't."""
+    for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        if text.partition("=")[0].strip().strip("\"'").replace("-", "_") == name:
+            return number
+    return None
+
+
+# -- training --------------------------------------------------------------------------------------
+
+
+def _trained(options: TrainOptions) -> tuple[Any, Any]:
+    """Train, and study what came of it beside the others."""
+    import jax
+
+    from coverjax.learning.training import train_policy
+    from coverjax.model.router_generator import RouterGenerator
+    from coverjax.report.training_report import Training
+
+    model = law_of(options, options.seed)
+    if not isinstance(model, RouterGenerator):
+        raise InputError(
+            f"{options.law or options.family}: must be a router-generator, training chooses among its "
+            "latents: a table with the columns latent and router, or --family confusion; got a law without"
+        )
+    others = chosen_policies(options.against, model)
+    if options.against:
+        _require_fitting(others, model, options)
+    kind, settings = _to_train(options)
+    given = {name: getattr(options, name) for name in _training_settings()}
+    given |= {"weights": list(options.weights) or None, "progress": None}
+    if options.out is not None:
+        given["checkpoint"] = options.out / UNFINISHED
+    key = jax.random.key(options.seed)
+    policy, history = train_policy(key, kind, model, options.budget, options.objective, **given, **settings)
+    judged = history["judged"]
+    held_out = len(judged) if len(judged) < model.inputs else 0
+    name = f"trained {options.policy}"
+    with Progress("train") as progress:
+        study = _study(options, model.take(judged) if held_out else model, {name: policy}, others, progress)
+    weighted = bool(options.weights)
+    return policy, Training(name, options.objective, history, held_out, model.inputs, study, weighted)
+
+
+def _require_fitting(others: dict[str, Any], model: Any, options: TrainOptions) -> None:
+    """Raise before the training where a policy to compare with doesn't fit as many inputs as are judged."""
+    from coverjax.policy.stage import knowledge, require_fit
+
+    judged = model.take(range(max(1, round(options.held_out * model.inputs)))) if options.held_out else model
+    for name, policy in others.items():
+        try:
+            require_fit(policy, judged)
+            knowledge(policy, judged, options.budget)
+        except InputError as error:
+            if not getattr(policy, "no_sequence", ""):
+                raise InputError(f"against: {name}: {error}") from error
+
+
+def _training_settings() -> tuple[str, ...]:
+    """Return the names that stand in `TrainConfig` too."""
+    from coverjax.learning.config import TrainConfig
+
+    config = {field.name for field in dataclasses.fields(TrainConfig)}
+    return tuple(field.name for field in dataclasses.fields(TrainOptions) if field.name in config)
+
+
+def _to_train(options: TrainOptions) -> tuple[Any, dict[str, Any]]:
+    """Return what `train_policy` is to train, and the settings of its start."""
+    from coverjax.policy.learned import LearnedLatent
+    from coverjax.policy.registry import TRAINED, policies, policy_class, written_policy
+
+    settings = ("network", "width", "sees", "knows", "memory")
+    if options.policy == "LearnedLatent":
+        return LearnedLatent, {name: getattr(options, name) for name in settings}
+    changed = [name for name in settings if getattr(options, name) != getattr(TrainOptions, name)]
+    if changed:
+        raise InputError(f"{changed[0]}: is a setting of LearnedLatent; --policy is {shown(options.policy)}")
+    if options.policy.endswith(TRAINED):
+        return written_policy(options.policy), {}
+    kind = policy_class(options.policy)
+    if options.policy not in MADE and not callable(getattr(kind, "save", None)):
+        why = "can't be trained" if options.policy in policies() else "must have a method save(path)"
+        raise InputError(
+            f"policy: {options.policy} {why}; train LearnedLatent, LatentIID, LatentSchedule, a trained "
+            "policy's file, or module:Class with a classmethod start(key, model, budget) and a method "
+            "save(path)"
+        )
+    return kind, {}
+
+
+def _study(
+    options: TrainOptions, model: Any, trained: dict[str, Any], others: dict[str, Any], progress: Progress
+) -> Any:
+    """Study the trained policy and the others on a model; who can't be had is named with the reason."""
+    from coverjax.report.policy_study import study_policies
+
+    curves: dict[str, Curves] = {}
+    refused: dict[str, str] = {}
+    for name, policy in (trained | others).items():
+        progress.step(f"curves of {name}")
+        try:
+            curves[name] = _curves(options, policy, model)
+        except InputError as error:
+            if options.against or name in trained:
+                raise
+            refused[name] = str(error).removeprefix(f"{name}: ")
+    references = curves["IID"], curves["OracleNoRepeat"]
+    return study_policies(curves, *references, rare_below=options.rare_below, refused=refused)
+
+
+def _curves(options: TrainOptions, policy: Any, model: Any) -> Curves:
+    """Return exact curves, simulated ones where there are none."""
+    import jax
+
+    from coverjax.closed_form.forms import exact
+    from coverjax.montecarlo.scan import simulate
+
+    wanted = ("default", "count_law")
+    for include in (wanted, "default"):  # the count law tells T below 1, where it is practical
+        with contextlib.suppress(InputError):
+            return exact(policy, model, options.budget, options.coverage, include)
+    key = jax.random.key(options.seed)
+    return simulate(key, policy, model, options.budget, options.runs, options.coverage, wanted)
+
+
+# -- what is written -------------------------------------------------------------------------------
+
+
+def _files(options: TrainOptions) -> list[dict[str, Any]]:
+    """Return the facts of the files that the result depends on."""
+    from coverjax.logs.files import facts
+    from coverjax.policy.registry import TRAINED
+
+    read = [
+        options.law,
+        options.declared,
+        *(p for p in (options.policy, *options.against) if p.endswith(TRAINED)),
+    ]
+    return [facts(str(path)) for path in read if path is not None]
+
+
+def _write(policy: Any, training: Any, text: str, part: pathlib.Path) -> list[str]:
+    from coverjax.cli.laws import write_study
+    from coverjax.report.training_report import write_history, write_training_figures
+
+    with Progress("train") as progress:
+        _saved(policy).save(part / POLICY)
+        write_history(training, part / "history.csv")
+        figures = write_training_figures(training, part, progress.step)
+        return [POLICY, "history.csv", *figures, *write_study(training.study, text, part, progress)]
+
+
+def _saved(policy: Any) -> Any:
+    """Return the policy as one that can be written: a schedule as a table of logits."""
+    from coverjax.policy.learned import LearnedLatent
+    from coverjax.policy.networks import TabularLogits
+    from coverjax.policy.schedule import LatentSchedule
+
+    if isinstance(policy, LatentSchedule):
+        return LearnedLatent(TabularLogits(policy.logits), sees="blind")
+    return policy
