@@ -77,7 +77,7 @@ def test_run_writes_everything_and_json_is_the_summary(capsys, cases, tmp_path):
     words = ["run", cases, "--system", "noisy-memory", "--settings", "forgetting=0.3", "--workers", "0"]
     code, out, err = asked(capsys, *words, "--out", "report", "--json")
     assert code == 0
-    assert err.startswith("report: wrote records.jsonl, concepts.csv")
+    assert err.startswith("report: wrote records.jsonl, report.html, concepts.csv")
     folder = tmp_path / "report"
     document = json.loads(out)
     assert out == (folder / "summary.json").read_text()
