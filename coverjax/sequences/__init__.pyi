@@ -1,3 +1,8 @@
+from .evaluation import Evaluation as Evaluation
+from .evaluation import FamilyEvaluation as FamilyEvaluation
+from .evaluation import evaluate as evaluate
+from .forced import ForcedSamples as ForcedSamples
+from .forced import GeneratorTable as GeneratorTable
 from .tasks.base import OUTCOMES as OUTCOMES
 from .tasks.base import Sample as Sample
 from .tasks.base import Task as Task
