@@ -9,7 +9,7 @@ import pathlib
 
 from benchmarks import harness
 
-MODULES = ("estimation", "reading", "exact_iid", "occupancy", "montecarlo", "optimal", "routing")
+MODULES = ("estimation", "reading", "exact_iid", "occupancy", "montecarlo", "optimal", "learning", "routing")
 BEGIN, END = "<!-- speed table: written by `make bench` -->", "<!-- end of the speed table -->"
 
 
