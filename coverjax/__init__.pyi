@@ -18,6 +18,10 @@ from .estimators.utility import patience_utility as patience_utility
 from .estimators.utility import utility_curves as utility_curves
 from .evaluation.against import BaselineComparison as BaselineComparison
 from .evaluation.against import compare_to_baseline as compare_to_baseline
+from .evaluation.finding import Discoveries as Discoveries
+from .evaluation.finding import strategy_discoveries as strategy_discoveries
+from .evaluation.planning import Plan as Plan
+from .evaluation.planning import plan_comparison as plan_comparison
 from .foundation.checks import InputError as InputError
 from .inference.bands import mean_band as mean_band
 from .inference.bounded import bounded_band as bounded_band
