@@ -174,6 +174,52 @@ def _filled_list(labels: list[Any]) -> list[str] | None:
     return list(dict.fromkeys(labels)) if fine else None
 
 
+def _verdict_sql(x: str, dialect: str) -> str:
+    whole = f"CASE {x} WHEN '1.0' THEN true WHEN '0.0' THEN false END"
+    return f"coalesce({_flag_sql(x, dialect)}, {whole})"
+
+
+def _verdict_value(value: Any, dialect: str) -> bool | None:
+    if _is_scalar(value, dialect) and value in ("1.0", "0.0"):
+        return bool(value == "1.0")
+    return _flag_value(value, dialect)
+
+
+def _label_sql(x: str, dialect: str) -> str:
+    is_list = _matches(x, _LABEL_LIST)
+    listed = _filled_set(f"CAST({x}::JSON AS VARCHAR[])")
+    if dialect == "csv":
+        return f"CASE WHEN {is_list} AND json_valid({x}) THEN {listed} ELSE [{x}] END"
+    held = f"json_extract_string({x}, '$')"
+    text = f"CASE WHEN trim({held}, {quoted(BLANKS)}) = '' THEN []::VARCHAR[] ELSE [{held}] END"
+    plain = f"{x} IN ('true', 'false') OR {_matches(x, _NUMBER)}"
+    return (
+        f"""CASE WHEN starts_with({x}, '"') THEN {text} WHEN {is_list} THEN {listed} """
+        f"WHEN {plain} THEN [{x}] END"
+    )
+
+
+def _label_value(value: Any, dialect: str) -> list[str] | None:
+    if dialect == "csv":
+        return _labels_of_cell(value)
+    if isinstance(value, bool):
+        return ["true" if value else "false"]
+    if isinstance(value, Number):
+        return [str(value)] if re.fullmatch(_NUMBER, value) else None
+    if isinstance(value, str):
+        return [value] if value.strip(BLANKS) else []
+    return _filled_list(value) if isinstance(value, list) and not isinstance(value, Pairs) else None
+
+
+def _labels_of_cell(cell: str) -> list[str] | None:
+    if re.fullmatch(_LABEL_LIST, cell):
+        try:
+            return _filled_list(json_value(cell))
+        except TextError:
+            pass
+    return [cell]
+
+
 NAME = Rule("text that is not empty, or a whole number", _name_sql, _name_value, "VARCHAR")
 WHOLE = Rule("a whole number from 0 to 9223372036854775807", _whole_sql, _whole_value, "BIGINT")
 FLAG = Rule("true or false (or 1 or 0)", _flag_sql, _flag_value, "BOOLEAN")
@@ -184,6 +230,17 @@ LABELS = Rule(
     _labels_value,
     "VARCHAR[]",
 )
+
+VERDICT = Rule("true or false (or 1 or 0)", _verdict_sql, _verdict_value, "BOOLEAN")
+"""A flag that may be written as 1.0 or 0.0, as metrics are."""
+
+LABEL = Rule(
+    "a label (text, a number or a flag) or a list of labels, none of them empty",
+    _label_sql,
+    _label_value,
+    "VARCHAR[]",
+)
+"""A cell of other tools: one label as it stands, whatever is in it, or a list; a blank text is no label."""
 
 
 def fault_of(

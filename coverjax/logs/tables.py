@@ -115,6 +115,20 @@ def relation(files: Sequence[LogFile], fields: Sequence[Field]) -> str:
     return " UNION ALL ".join(parts)
 
 
+def keys_of(connection: "duckdb.DuckDBPyConnection", files: Sequence[LogFile]) -> list[str]:
+    """Return the names of all columns of the files; of JSON the keys of all records."""
+    names = dict.fromkeys(name for file in files for name in file.columns)
+    for kind, form in (("jsonl", "newline_delimited"), ("array", "array")):
+        paths = [file.path for file in files if file.kind == kind]
+        if paths:
+            found = connection.execute(
+                "SELECT DISTINCT unnest(json_keys(json)) AS name "
+                f"FROM read_json_objects({_listed(paths)}, format = '{form}') ORDER BY name"
+            )
+            names |= dict.fromkeys(name for (name,) in found.fetchall())
+    return list(names)
+
+
 def numbered(rows: str) -> str:
     """Return a query for rows with their number `r` = 1, 2, ...; it scans with one thread."""
     return f"SELECT row_number() OVER () AS r, * FROM ({rows})"

@@ -4,11 +4,35 @@ from collections.abc import Sequence
 
 from coverjax.foundation.checks import InputError, file_error, listed, one_of
 from coverjax.logs.files import LogFile
-from coverjax.logs.formats import count_table, id_c_n, native, noveltybench
+from coverjax.logs.formats import (
+    count_table,
+    evalplus,
+    human_eval,
+    id_c_n,
+    inspect,
+    lm_eval,
+    native,
+    noveltybench,
+    tau_bench,
+    verl,
+    wide,
+)
 from coverjax.logs.formats.base import Format
 from coverjax.logs.formats.choices import Choices, need_choices
 
-FORMATS = (noveltybench.FORMAT, id_c_n.FORMAT, count_table.FORMAT, native.FORMAT)
+FORMATS = (
+    inspect.FORMAT,
+    evalplus.FORMAT,
+    lm_eval.FORMAT,
+    noveltybench.FORMAT,
+    human_eval.FORMAT,
+    tau_bench.FORMAT,
+    id_c_n.FORMAT,
+    count_table.FORMAT,
+    verl.FORMAT,
+    native.FORMAT,
+    wide.FORMAT,
+)
 """Looked at in this order: the first that recognises a file reads it."""
 
 
