@@ -31,7 +31,7 @@ from coverjax.sequences.transformer import stream
 
 OBJECTIVES = ("marginal", "elbo", "beta_elbo", "global", "global_token", "balanced")
 
-SINKHORN = 30
+SINKHORN = 100
 """Iterations; each makes the use of the latents equal and then the rows sum to 1."""
 
 

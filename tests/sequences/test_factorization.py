@@ -1,0 +1,230 @@
+"""Each objective against plain NumPy, and those of a model against brute force over latents."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from coverjax.sequences.factorization import (
+    OBJECTIVES,
+    Texts,
+    Weights,
+    all_surprisals,
+    base_surprisals,
+    batch_loss,
+    elbo_loss,
+    fixed_weights,
+    marginal_loss,
+    relative_surprisal,
+    responsibilities,
+    router_logs,
+)
+from coverjax.sequences.language_model import start_model, text_surprisals, with_latent
+from coverjax.sequences.tokenizer import Tokenizer, pairs
+from coverjax.sequences.transformer import Size, stream
+
+WORDS = ("a", "b", "c", "=")
+LATENTS = 3
+SIZE = Size(width=8, layers=1, heads=1, hidden=8)
+PAIRS = [("ab", "a=b"), ("c", "cc"), ("abc", "b=c=a"), ("ba", "")]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return start_model(jax.random.key(2), "none", WORDS, SIZE, (6, 12), LATENTS)
+
+
+@pytest.fixture(scope="module")
+def texts():
+    tokens, slots, ends = (jnp.asarray(part) for part in pairs(Tokenizer(WORDS), PAIRS))
+    base = jnp.abs(jax.random.normal(jax.random.key(3), tokens.shape, jnp.float32)) + 0.1
+    place = jnp.arange(tokens.shape[1])
+    inside = (place >= slots[:, None]) & (place < ends[:, None])
+    return Texts(tokens, slots, ends, jnp.where(inside, base, 0.0))
+
+
+@pytest.fixture
+def numbers(rng):
+    """Surprisals, and log-probabilities of a router and an encoder; [texts, latents]."""
+    logs = np.log(rng.dirichlet(np.ones(LATENTS), (2, 5)))
+    return rng.gamma(2.0, 2.0, (5, LATENTS)), logs[0], logs[1]
+
+
+def on_device(*arrays):
+    return [jnp.asarray(array, jnp.float32) for array in arrays]
+
+
+def test_marginal_is_minus_the_log_of_the_mixture(numbers):
+    surprisal, router, _ = numbers
+    wanted = [
+        -np.log(sum(np.exp(r - s) for r, s in zip(*row, strict=True)))
+        for row in zip(router, surprisal, strict=True)
+    ]
+    np.testing.assert_allclose(marginal_loss(*on_device(surprisal, router)), wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.3, 1.0])
+def test_elbo_is_surprisal_and_divergence(numbers, beta):
+    surprisal, router, encoder = numbers
+    q = np.exp(encoder)
+    wanted = (q * surprisal).sum(1) + beta * (q * np.log(q / np.exp(router))).sum(1)
+    np.testing.assert_allclose(elbo_loss(*on_device(surprisal, router, encoder), beta), wanted, rtol=1e-5)
+
+
+def test_elbo_of_the_posterior_is_the_marginal_and_any_other_is_above(numbers):
+    surprisal, router, encoder = numbers
+    posterior = router - surprisal - np.log(np.exp(router - surprisal).sum(1, keepdims=True))
+    exact = marginal_loss(*on_device(surprisal, router))
+    np.testing.assert_allclose(elbo_loss(*on_device(surprisal, router, posterior)), exact, rtol=1e-4)
+    assert (elbo_loss(*on_device(surprisal, router, encoder)) > exact).all()
+
+
+@pytest.mark.parametrize(("alpha", "gamma"), [(1.0, 1.0), (0.5, 1.0), (0.0, 2.0), (0.3, 0.0)])
+def test_relative_surprisal_weighs_tokens_by_what_the_base_did_not_know(rng, alpha, gamma):
+    surprisals, base = rng.gamma(2.0, 1.0, (4, LATENTS, 7)), rng.gamma(2.0, 1.0, (4, 7))
+    inside = np.arange(7) < np.array([7, 5, 3, 1])[:, None]
+    found = relative_surprisal(*on_device(surprisals, base * inside, inside), alpha, gamma)
+    for text in range(4):
+        b = base[text, inside[text]]
+        weight = alpha / len(b) + (1 - alpha) * b**gamma / (b**gamma).sum()
+        wanted = surprisals[text][:, inside[text]] @ weight / (weight @ b)
+        np.testing.assert_allclose(found[text], wanted, rtol=1e-5)
+
+
+def test_relative_surprisal_of_the_base_itself_is_1(rng):
+    base = rng.gamma(2.0, 1.0, (4, 7))
+    same = np.repeat(base[:, None], LATENTS, axis=1)
+    found = relative_surprisal(*on_device(same, base, np.ones((4, 7))), 0.2, 1.5)
+    np.testing.assert_allclose(found, 1.0, rtol=1e-5)
+
+
+@pytest.mark.parametrize("beta", [0.5, 1.0, 4.0])
+def test_balanced_responsibilities_use_all_latents_equally(rng, beta):
+    surprisal, router = on_device(rng.gamma(2.0, 2.0, (60, LATENTS)), np.zeros((60, LATENTS)))
+    share = np.asarray(responsibilities(surprisal, router, beta, 1.0))
+    np.testing.assert_allclose(share.sum(axis=1), 1.0, rtol=1e-5)
+    np.testing.assert_allclose(share.sum(axis=0), 20.0, rtol=5e-3)
+    # Sinkhorn only scales columns: within a column, odds of two texts are those of the kernel.
+    odds = np.log(share) + beta * np.asarray(surprisal)
+    np.testing.assert_allclose(odds - odds[:, :1], np.tile((odds - odds[:, :1])[0], (60, 1)), atol=2e-3)
+
+
+def test_responsibilities_that_let_go_are_the_posterior(numbers):
+    surprisal, router = on_device(*numbers[:2])
+    found = responsibilities(surprisal, router, 1.0, 0.0)
+    np.testing.assert_allclose(found, jax.nn.softmax(router - surprisal, axis=-1), rtol=1e-5)
+
+
+def test_no_derivative_goes_through_the_responsibilities(numbers):
+    surprisal, router = on_device(*numbers[:2])
+    slope = jax.grad(lambda s: responsibilities(s, router).sum(where=jnp.arange(LATENTS) == 0))(surprisal)
+    assert not np.asarray(slope).any()
+
+
+@pytest.fixture(scope="module")
+def brute(model, texts):
+    """Surprisals of each text under each latent by reading the softmax token by token, one text at a time."""
+    above = jax.jit(stream)
+    size = model.tokenizer.text_size
+    found = np.zeros((len(PAIRS), LATENTS + 1))
+    for row, (x, y) in enumerate(PAIRS):
+        codes = [*model.tokenizer.encode(y), 0]
+        start = len(x) + 2
+        for z in range(-1, LATENTS):
+            tokens = texts.tokens[row].at[start].set(model.tokenizer.latent(z))
+            scores = (
+                np.asarray(above(model.network, tokens), np.float64)
+                @ np.asarray(model.network.head)[:, :size]
+            )
+            for place, code in enumerate(codes):
+                line = scores[start + place]
+                found[row, z] += np.log(np.exp(line).sum()) - line[code]
+    return found
+
+
+def test_surprisals_are_those_of_the_text_read_token_by_token(model, texts, brute):
+    np.testing.assert_allclose(all_surprisals(model, texts).sum(-1), brute[:, :LATENTS], rtol=1e-4)
+    np.testing.assert_allclose(base_surprisals(model, texts).sum(-1), brute[:, -1], rtol=1e-4)
+
+
+def test_the_router_has_not_read_the_answer(model, texts):
+    other = texts._replace(tokens=texts.tokens.at[:, -3:].set(1))
+    longest = int(texts.ends.max())
+    changed = texts.tokens.at[jnp.arange(4), jnp.minimum(texts.slots + 1, longest)].set(2)
+    whole = router_logs(model, texts)
+    np.testing.assert_array_equal(router_logs(model, texts._replace(tokens=changed)), whole)
+    np.testing.assert_allclose(np.exp(whole).sum(axis=-1), 1.0, rtol=1e-5)
+    assert other.tokens.shape == texts.tokens.shape
+
+
+def test_gradient_of_the_marginal_is_that_of_brute_force(model, texts):
+    """One text and one latent at a time, probabilities added up as they are."""
+
+    def one_by_one(model):
+        total = 0.0
+        logs = router_logs(model, texts)
+        for row in range(len(PAIRS)):
+            mixture = 0.0
+            for z in range(LATENTS):
+                told = with_latent(model, texts.tokens[row], texts.slots[row], z)
+                surprisal = text_surprisals(model, told, texts.slots[row], texts.ends[row])[0].sum()
+                mixture += jnp.exp(logs[row, z]) * jnp.exp(-surprisal)
+            total -= jnp.log(mixture) / len(PAIRS)
+        return total
+
+    loss, slope = jax.value_and_grad(
+        lambda m: batch_loss(m, texts, jax.random.key(0), "marginal", Weights())[0]
+    )(model)
+    wanted, expected = jax.jit(jax.value_and_grad(one_by_one))(model)
+    np.testing.assert_allclose(loss, wanted, rtol=1e-5)
+    for found, known in zip(jax.tree.leaves(slope), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(found, known, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("objective", ["elbo", "beta_elbo", "global", "global_token"])
+def test_objectives_of_a_model_are_those_of_its_numbers(model, texts, objective):
+    weights = fixed_weights(objective, Weights(jnp.float32(0.4), jnp.float32(0.3), jnp.float32(1.5)))
+    loss, facts = batch_loss(model, texts, jax.random.key(0), objective, weights)
+    above = np.asarray(jax.vmap(stream, in_axes=(None, 0))(model.network, texts.tokens), np.float64)
+    first = model.tokenizer.first_latent
+    head = np.asarray(model.network.head, np.float64)[:, first:]
+    logs = [
+        above[np.arange(4), place] @ head for place in (np.asarray(texts.slots) - 1, np.asarray(texts.ends))
+    ]
+    router, encoder = (log - np.log(np.exp(log).sum(-1, keepdims=True)) for log in logs)
+    each, base = np.asarray(all_surprisals(model, texts), np.float64), np.asarray(texts.base, np.float64)
+    told = each.sum(-1)
+    if objective.startswith("global"):
+        alpha, gamma = (1.0, 1.0) if objective == "global" else (0.3, 1.5)
+        told = np.zeros((4, LATENTS))
+        for row in range(4):
+            inside = slice(int(texts.slots[row]), int(texts.ends[row]))
+            b = base[row, inside]
+            weight = alpha / len(b) + (1 - alpha) * b**gamma / (b**gamma).sum()
+            told[row] = each[row][:, inside] @ weight / (weight @ b)
+    beta = 1.0 if objective == "elbo" else 0.4
+    q = np.exp(encoder)
+    wanted = (q * (told + beta * (encoder - router))).sum(-1).mean()
+    np.testing.assert_allclose(loss, wanted, rtol=1e-4)
+    np.testing.assert_allclose(facts["use"], q.mean(0), rtol=1e-4)
+
+
+@pytest.mark.statistical
+def test_balanced_draws_latents_without_bias(model, texts, key):
+    """Mean over 3,000 draws against the sum over latents; |z| < 5, false alarms below 1e-5."""
+    weights = Weights(*map(jnp.float32, (1.0, 0.5, 1.0, 0.6)))
+    keys = jax.random.split(key, 3000)
+    drawn = jax.jit(jax.vmap(lambda k: batch_loss(model, texts, k, "balanced", weights)[0]))(keys)
+    surprisal, router = all_surprisals(model, texts).sum(-1), router_logs(model, texts)
+    share = responsibilities(surprisal, router, weights.beta, weights.balance)
+    wanted = float((share * (surprisal - router)).sum(-1).mean())
+    drawn = np.asarray(drawn, np.float64)
+    assert abs(drawn.mean() - wanted) < 5 * drawn.std() / np.sqrt(len(drawn))
+
+
+def test_only_the_numbers_that_a_name_leaves_open_are_free():
+    free = Weights(0.1, 0.2, 3.0, 1.0)
+    assert fixed_weights("elbo", free).beta == 1.0
+    assert fixed_weights("global", free).alpha == 1.0
+    assert fixed_weights("global_token", free) == free
+    assert set(OBJECTIVES) == {"marginal", "elbo", "beta_elbo", "global", "global_token", "balanced"}
