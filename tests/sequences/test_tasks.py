@@ -1,6 +1,7 @@
 """Tasks: every trace of every strategy validates as itself, on random inputs of every family."""
 
 import collections
+import pickle
 import subprocess
 import sys
 
@@ -144,6 +145,43 @@ def test_tasks_load_no_jax():
     assert out.stdout.strip() == "False"
 
 
+@pytest.mark.parametrize(
+    ("name", "prompt"),
+    [
+        ("list_summation", "sum 999998,1"),
+        ("list_summation", "sum " + ",".join(["9"] * 1000)),
+        ("linear_equation_solving", "solve 9998x+2=9996x+202"),
+        ("base_conversion", "base 9 888888"),
+        ("base_conversion", "base 2 100000"),
+        ("multidigit_addition", "add 99999+99999"),
+        ("multidigit_addition", "add 10000+10000"),
+        ("sorting_algorithms", "sort 9876543210"),
+        ("grid_pathfinding", "path a1 a3 not a2,b2,c2,d2"),
+    ],
+)
+def test_the_largest_inputs_that_can_be_stated_validate_too(name, prompt):
+    task = cj.sequences.task(name)
+    x = task.parse_x(prompt)
+    for strategy, text in traces(task, x).items():
+        found = task.validate_y_text(x, text)
+        assert strategy in found.strategy_matches
+        assert found.answer_correct
+
+
+def test_a_task_can_be_sent_and_is_the_same_there(task, inputs):
+    traces(task, inputs[0])
+    sent = pickle.loads(pickle.dumps(task))
+    assert traces(sent, inputs[0]) == traces(task, inputs[0])
+    assert sent.frequencies.tolist() == task.frequencies.tolist()
+    mixture = pickle.loads(pickle.dumps(cj.sequences.multi_task()))
+    assert mixture.strategies() == cj.sequences.multi_task().strategies()
+
+
+def test_frequencies_stay_as_they_were_set(task):
+    with pytest.raises(ValueError, match="read-only"):
+        task.frequencies[0] = 0.0
+
+
 class TestMixture:
     """multi_task: inputs of all families, each with the strategies of its own."""
 
@@ -235,7 +273,10 @@ class TestMixture:
         ("grid_pathfinding", "path a1 c3 not a2,b1", "must leave a way through"),
         ("linear_equation_solving", "solve 2x+4=6x+8", "must be ax.b=cx.d with a > c > 0, d > b > 0"),
         ("linear_equation_solving", "solve 3x+4=2x+8", "and a common factor"),
-        ("linear_equation_solving", "solve 8x+2=2x+4", "must have a whole number as its solution"),
+        ("linear_equation_solving", "solve 8x+2=2x+4", "must have a whole number up to 100 as its solution"),
+        ("linear_equation_solving", "solve 4x+2=2x+500002", "must have a whole number up to 100"),
+        ("linear_equation_solving", "solve 99998x+2=99990x+162", "must have sides of 999999 at most"),
+        ("list_summation", "sum 999999,1", "must add up to 999999 at most"),
         ("base_conversion", "base 3 213", "must be written in digits below the base"),
         ("multidigit_addition", "add 47+855", "must add numbers with equally many digits"),
     ],

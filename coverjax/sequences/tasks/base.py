@@ -149,7 +149,7 @@ def checked_frequencies(
 ) -> Float[np.ndarray, " strategies"]:
     """Return frequencies as float64 that sum to 1, `halving` when None, else raise."""
     if frequencies is None:
-        return halving(len(strategies))
+        frequencies = halving(len(strategies))
     shares = np.array(frequencies, dtype=np.float64)
     if shares.shape != (len(strategies),):
         raise InputError(
@@ -157,4 +157,6 @@ def checked_frequencies(
         )
     if not (np.isfinite(shares).all() and (shares >= 0).all() and abs(shares.sum() - 1) < 1e-6):
         raise InputError(f"{name}: must be numbers of at least 0 that sum to 1; got {shown(shares.tolist())}")
-    return shares / shares.sum()
+    shares /= shares.sum()
+    shares.flags.writeable = False
+    return shares

@@ -23,7 +23,11 @@ from coverjax.foundation.checks import InputError, listed, shown
 from coverjax.sequences.tasks.base import Task, ValidationResult, checked_frequencies
 
 NUMBER = "(0|[1-9][0-9]{0,5})"
-"""A whole number in its one spelling; no task needs more than six digits."""
+"""A whole number in its one spelling."""
+
+LARGEST = 999_999
+"""The largest number that can be read, so that no text asks for long arithmetic. An input whose traces would
+hold a larger one is refused."""
 
 NEXT, LAST = ";", ">"
 """What stands between steps, and before the final answer."""
@@ -44,7 +48,11 @@ class Family(Task):
     def __init__(self, frequencies: "Sequence[float] | np.ndarray | None" = None) -> None:
         """Make the task; strategies are as frequent as given, each half the one before by default."""
         self._frequencies = checked_frequencies(frequencies, self._STRATEGIES)
-        self._known_traces = functools.lru_cache(maxsize=1 << 14)(self._all_traces)
+        self._known = functools.lru_cache(maxsize=1 << 14)(self._work)
+
+    def __reduce__(self) -> tuple:
+        """Make the task anew where it is sent to: what it has worked out stays here."""
+        return type(self), (self._frequencies,)
 
     # What a family fills in.
 
@@ -115,7 +123,7 @@ class Family(Task):
         """
         for _ in range(DRAWS):
             x = self._draw(rng)
-            if len(set(self._traces(x).values())) == len(self._STRATEGIES):
+            if len(set(self._worked(x)[0].values())) == len(self._STRATEGIES):
                 return x
         return x
 
@@ -139,19 +147,20 @@ class Family(Task):
         """Return the trace of a strategy on x: its steps and the final answer."""
         if strategy not in self._STRATEGIES:
             raise InputError(f"strategy: must be one of {listed(self._STRATEGIES)}; got {shown(strategy)}")
-        return self._traces(x)[strategy] + LAST + self._solution(x)
+        traces, solution = self._worked(x)
+        return traces[strategy] + LAST + solution
 
     def validate_y_text(self, x: Hashable, y_text: str) -> ValidationResult:
         """Say what a generated text is, as a trace for x. Blanks around the text are not looked at."""
         if not isinstance(y_text, str):
             raise InputError(f"y_text: must be text; got {shown(y_text)}")
-        traces = self._traces(x)
+        traces, solution = self._worked(x)
         body, mark, answer = y_text.strip().partition(LAST)
         steps = [self._STEP.fullmatch(step) for step in body.split(NEXT)]
         fault = self._unreadable(body.split(NEXT), steps, mark, answer)
         if fault:
             return ValidationResult(False, False, False, None, fault)
-        correct = answer == self._solution(x)
+        correct = answer == solution
         fault = self._unfounded(x, [step for step in steps if step])
         if fault:
             return ValidationResult(True, False, correct, frozenset(), fault)
@@ -159,23 +168,23 @@ class Family(Task):
         fault = "" if matches else "the steps follow, but no strategy takes them"
         return ValidationResult(True, True, correct, matches, fault)
 
-    def _traces(self, x: Any) -> dict[str, str]:
-        """Return the steps of each strategy on x, without the final answer."""
+    def _worked(self, x: Any) -> tuple[dict[str, str], str]:
+        """Return the steps of each strategy on x, without the final answer, and that."""
         if not isinstance(x, tuple):
             raise self._stranger(x)
-        return self._known_traces(x)
+        return self._known(x)
 
-    def _stranger(self, x: Any) -> InputError:
-        return InputError(f"x: must be an input of {self.name}, from sample_input or parse_x; got {shown(x)}")
-
-    def _all_traces(self, x: Any) -> dict[str, str]:
+    def _work(self, x: Any) -> tuple[dict[str, str], str]:
         try:
             same = self.parse_x(self.render_x(x)) == x
         except (TypeError, ValueError, AttributeError, IndexError):
             same = False
         if not same:
             raise self._stranger(x)
-        return {name: NEXT.join(self._steps(x, name)) for name in self._STRATEGIES}
+        return {name: NEXT.join(self._steps(x, name)) for name in self._STRATEGIES}, self._solution(x)
+
+    def _stranger(self, x: Any) -> InputError:
+        return InputError(f"x: must be an input of {self.name}, from sample_input or parse_x; got {shown(x)}")
 
     def _unreadable(
         self, texts: list[str], steps: "list[re.Match[str] | None]", mark: str, answer: str

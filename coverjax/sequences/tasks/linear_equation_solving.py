@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from coverjax.sequences.tasks.family import NUMBER, Family
+from coverjax.sequences.tasks.family import LARGEST, NUMBER, Family
 
 Equation = tuple[int, int, int, int]
 """a, b, c, d of ax+b = cx+d, none below 0."""
+
+MOST_GUESSES = 100
+"""The largest solution of an equation: trial puts in every number up to it."""
 
 State = tuple[Equation, str, int]
 """The equation so far; "open", "guess" (a value was put in, which comes third) or "done"."""
@@ -50,8 +53,11 @@ class LinearEquationSolving(Family):
         x = a, b, c, d = _equation(match)
         if not (a > c > 0 and d > b > 0 and math.gcd(*x) > 1):
             raise ValueError("must be ax+b=cx+d with a > c > 0, d > b > 0 and a common factor")
-        if (d - b) % (a - c):
-            raise ValueError("must have a whole number as its solution")
+        root, rest = divmod(d - b, a - c)
+        if rest or root > MOST_GUESSES:
+            raise ValueError(f"must have a whole number up to {MOST_GUESSES} as its solution")
+        if a * root + b > LARGEST:
+            raise ValueError(f"must have sides of {LARGEST} at most at its solution")
         return x
 
     def render_x(self, x: Any) -> str:

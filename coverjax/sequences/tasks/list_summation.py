@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from coverjax.sequences.tasks.family import NUMBER, Family
+from coverjax.sequences.tasks.family import LARGEST, NUMBER, Family
 
 Numbers = tuple[int, ...]
 
@@ -34,7 +34,10 @@ class ListSummation(Family):
         return tuple(rng.integers(1, 10, size=self._COUNT).tolist())
 
     def _read(self, match: re.Match[str]) -> Numbers:
-        return tuple(map(int, match.group().removeprefix("sum ").split(",")))
+        x = tuple(map(int, match.group().removeprefix("sum ").split(",")))
+        if sum(x) > LARGEST:
+            raise ValueError(f"must add up to {LARGEST} at most")
+        return x
 
     def render_x(self, x: Any) -> str:
         """Return the prompt, ``sum 3,5,2,7``."""
