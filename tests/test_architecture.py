@@ -28,6 +28,7 @@ LAYERS = [
     "corrections",
     "sweep",
     "report",
+    "demo",
     "cli",
 ]
 """A folder or file imports only itself and what stands above it."""

@@ -62,10 +62,9 @@ def comparison_page(found: SystemsComparison, told: Mapping[str, Any], files: Se
     """Return the page of a comparison of two runs; arguments as for `run_page`."""
     curve = found.curve
     level = f"{100 * curve.level:.4g} %"
-    said = "; ".join(
-        f"{words} {ranges(getattr(curve, name))}"
-        for name, words in (("wins", "a is ahead at k ="), ("losses", "b is ahead at k ="))
-    )
+    ahead = [("a", curve.wins), ("b", curve.losses)]
+    decided = [f"{who} is ahead at k = {ranges(won)}" for who, won in ahead if len(won)]
+    said = "; ".join(decided) or "neither is ahead at any k"
     rows = [
         [name.replace("_", " "), _ends(interval, sign=True)] for name, interval in found.differences.items()
     ]

@@ -1,35 +1,98 @@
-"""`coverjax demo` makes a log that teaches something."""
+"""`coverjax demo` climbs its ladder, and what it shows is so."""
 
 import json
+import re
 
 import numpy as np
+import pytest
 
 import coverjax as cj
-from coverjax.cli.demo import demo_log
 from coverjax.cli.main import main
+from coverjax.demo.known_law import EPS, demo_model
+from coverjax.demo.ladder import RUNGS
+from coverjax.demo.own_log import demo_log
+from coverjax.demo.rungs import PRESETS
+from coverjax.demo.teaching import demo_cases
 
 
-def test_demo(tmp_path, capsys):
-    out = tmp_path / "demo"
-    assert main(["demo", "--out", str(out), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert {"log.jsonl", "declared.csv", "summary.json", "curves.csv", "coverage.png", "barcode.svg"} <= {
-        path.name for path in out.iterdir()
-    }
-    assert [method["method"] for method in told["methods"]] == ["iid", "no-repeat"]
-    assert [method["log"]["order"] for method in told["methods"]] == ["observed"] * 2
-    assert told["budget"] == 16
-    # What the demo is there to show: choosing on purpose covers more than drawing again.
-    assert len(told["comparisons"][0]["losses"]) > 10
-    assert told["comparisons"][0]["wins"] == []
-    kinds = told["methods"][0]["kinds"]
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """The quick demo, run once: its folder, what it printed, its document."""
+    import contextlib
+    import io
+
+    out = tmp_path_factory.mktemp("demo") / "out"
+    told, said = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(told), contextlib.redirect_stderr(said):
+        code = main(["demo", "--out", str(out), "--json"])
+    assert code == 0, said.getvalue()
+    return out, said.getvalue(), json.loads(told.getvalue())
+
+
+@pytest.mark.slow
+def test_every_rung_is_climbed_and_said(demo):
+    out, said, told = demo
+    for number, words, _ in RUNGS:
+        assert re.search(rf"^\[{number}\] {re.escape(words)}: \d+\.\d s$", said, re.M)
+        assert told["rungs"][number]["answer"]
+    assert json.loads((out / "summary.json").read_text()) == told
+    page = (out / "report.html").read_text()
+    for rung in told["rungs"].values():
+        assert rung["title"] in page
+    named = set(re.findall(r'<a href="([^"#]+)"', page))
+    assert named | {"report.html"} == {path.name for path in out.iterdir()}
+
+
+@pytest.mark.slow
+def test_the_first_rung_reaches_its_optimum_and_agrees_with_itself(demo):
+    found = demo[2]["rungs"]["1"]["found"]
+    # Below by no more than training leaves; above would be a wrong optimum.
+    assert -1e-9 < found["best_router_auc"] - found["trained_router_auc"] < 1e-4
+    assert max(abs(row[4]) for row in found["checks"]) < 5  # 3 z-scores with a fixed seed: 2e-6 by chance
+    areas = {line["policy"]: line["auc"] for line in found["study"]["policies"]}
+    assert areas["IID"] == pytest.approx(areas["LatentIID"])
+    assert areas["IID"] < areas["trained router"] < areas["trained schedule"] < areas["OptimalLatent"] + 1e-9
+    assert areas["OptimalLatent"] <= areas["OracleNoRepeat"]
+
+
+@pytest.mark.slow
+def test_commands_that_give_it_again_do(demo, capsys, monkeypatch):
+    out, _, told = demo
+    monkeypatch.chdir(out)
+    words = ["3-log.jsonl", "--declared", "3-declared.csv", "--ordered", "--json"]
+    assert main(["estimate", *words]) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert again["methods"] == told["rungs"]["3"]["found"]["summary"]["methods"]
+    assert main(["route", "evaluate", "4a-contract.toml", "4a-outcomes.csv", "--json"]) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert again["endpoints"] == told["rungs"]["4a"]["found"]["endpoints"]
+    assert main(["corrections", "check", "4b-cases.jsonl"]) == 0
+
+
+@pytest.mark.slow
+def test_what_the_log_is_there_to_show(demo):
+    found = demo[2]["rungs"]["3"]["found"]["summary"]
+    assert [method["method"] for method in found["methods"]] == ["iid", "no-repeat"]
+    assert [method["log"]["order"] for method in found["methods"]] == ["observed"] * 2
+    # Choosing on purpose covers more than drawing again.
+    assert len(found["comparisons"][0]["losses"]) > 10
+    assert found["comparisons"][0]["wins"] == []
+    kinds = found["methods"][0]["kinds"]
     ends = [kinds[kind]["curves"]["coverage"]["mean"][-1] for kind in ("raw", "valid", "correct")]
     assert ends == sorted(ends, reverse=True)
     assert len(set(ends)) == 3
-    assert told["methods"][0]["log"]["undeclared_found"] > 0
 
 
-def test_the_log_repeats_by_its_seed(tmp_path):
+def test_the_best_router_is_even_because_the_model_is_symmetric():
+    """AUC at other routers of this model lies below that of the even one."""
+    model = demo_model(PRESETS["quick"], 0)
+    even = cj.RouterGenerator(np.full_like(model.router, 1 / 6), model.generator)
+    best = cj.auc(cj.exact(cj.LatentIID(), even, 16))
+    assert (cj.auc(cj.exact(cj.LatentIID(), model, 16)) < best).all()
+    assert np.allclose(np.diagonal(model.generator, axis1=1, axis2=2), 1 - EPS)
+
+
+def test_the_log_repeats_by_its_seed():
     one, same, other = demo_log(1), demo_log(1), demo_log(2)
     np.testing.assert_array_equal(one.matches, same.matches)
     assert not np.array_equal(one.matches, other.matches)
@@ -44,6 +107,7 @@ def test_the_log_has_all_that_a_log_can_have():
     assert (sizes == 0).any()
     assert (sizes > 1).any()
     assert (log.correct <= log.valid).all()
+    assert log.score[log.correct].mean() > log.score[~log.correct].mean() + 0.2
     undeclared = log.matches & ~log.declared[:, None, None, :]
     assert undeclared.any()
     halves = log.by_method()
@@ -51,10 +115,21 @@ def test_the_log_has_all_that_a_log_can_have():
     np.testing.assert_array_equal(halves["iid"].declared, halves["no-repeat"].declared)
 
 
-def test_no_repeat_names_every_strategy_before_it_repeats():
-    curves = cj.estimate(demo_log(), budget=3)
-    gap = curves["no-repeat"].mean().coverage[0, 2] - curves["iid"].mean().coverage[0, 2]
-    assert gap > 0.05
+def test_cases_are_what_cases_must_be(tmp_path):
+    (tmp_path / "cases.jsonl").write_text(demo_cases(3, 40))
+    assert cj.corrections.check_cases(tmp_path / "cases.jsonl") == []
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["--preset", "slow"], "--preset: must be one of quick, full; got 'slow'"),
+        (["--seed", "-1"], "--seed: must be a whole number from 0 to 2^32 - 1; got -1"),
+    ],
+)
+def test_wrong_options(capsys, argv, message):
+    assert main(["demo", *argv]) == 2
+    assert message in capsys.readouterr().err
 
 
 def test_a_place_that_cannot_be_written_to(tmp_path, capsys):
