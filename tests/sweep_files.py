@@ -22,12 +22,13 @@ imbalance = [0.0, 1.0]
 """Ten cells in three parts, exact."""
 
 SIMULATED = """
-family = "dirichlet"
+family = "confusion"
+eps = 0.2
 strategies = 4
 inputs = 2
 budget = 8
 trials = 16
-policies = ["IID", "BaseNoRepeat"]
+policies = ["IID", "LatentNoRepeat"]
 part = 3
 
 [axes]

@@ -1,4 +1,5 @@
 from .grid import Sweep as Sweep
+from .hosts import on_hosts as on_hosts
 from .reading import read_sweep as read_sweep
 from .results import SweepTable as SweepTable
 from .results import read_table as read_table
