@@ -18,6 +18,7 @@ VERBS = {
     "simulate": ("coverjax.cli.simulate", "simulated curves of policies on a known law"),
     "train": ("coverjax.cli.train", "fit a policy to coverage on a known router-generator"),
     "sweep": ("coverjax.cli.sweep", "policies over a grid of laws, sizes, budgets and seeds"),
+    "sequences": ("coverjax.cli.sequences", "a language model that learns strategies from text"),
     "corrections": ("coverjax.cli.corrections", "how many corrections until a concept is competent"),
     "route": ("coverjax.cli.route", "is the team that a router chose as good as the best one"),
     "demo": ("coverjax.cli.demo", "make a small labelled log and run `estimate` on it"),

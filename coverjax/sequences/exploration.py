@@ -106,6 +106,7 @@ def explore(
     steps: int = 300,
     temperature: float = 1.0,
     top_p: float = 1.0,
+    forced: ForcedSamples | None = None,
 ) -> Exploration:
     """Explore test inputs with every policy, by generating and validating, and predict it from W.
 
@@ -124,6 +125,7 @@ def explore(
         policies: which of `POLICIES`.
         steps: updates in the training of the schedule and of the learned router.
         temperature, top_p: of the tokens.
+        forced: samples of the development inputs with each latent forced, where they are there already.
 
     Raises:
         InputError: a model without latents, inputs on both sides, or an unknown policy.
@@ -131,9 +133,10 @@ def explore(
     _require(model, task, development, test, policies)
     forcing, training, basing, routing, running = jax.random.split(key, 5)
     heat = Heat(float(temperature), float(top_p))
-    forced, _ = forced_samples(
-        forcing, model, task, development, samples, temperature=heat.temperature, top_p=heat.top_p
-    )
+    if forced is None:
+        forced, _ = forced_samples(
+            forcing, model, task, development, samples, temperature=heat.temperature, top_p=heat.top_p
+        )
     family, table, first, second = _tables(model, task, forced, development, test)
     draws = budget or max(len(task.strategies(x)) for x in test)
     made = trained_policies(training, family, draws, policies, steps)

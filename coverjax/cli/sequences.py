@@ -1,0 +1,390 @@
+"""`coverjax sequences`: fit a base model, factorize it, draw logs from it, evaluate and explore with it."""
+
+import contextlib
+import dataclasses
+import pathlib
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Annotated, Any, Literal
+
+import tyro
+
+from coverjax.cli.options import parse_with_file
+from coverjax.cli.outputs import command_line, finish, out_folder, plain
+from coverjax.foundation.checks import InputError, shown
+
+File = Annotated[pathlib.Path | None, tyro.conf.Positional, tyro.conf.arg(metavar="FILE.toml")]
+Preset = Literal["quick", "small", "medium", "large"]
+Objective = Literal["marginal", "elbo", "beta_elbo", "global", "global_token", "balanced"]
+Role = Literal["fit", "development", "test"]
+
+UNFINISHED = "unfinished-fit.npz"
+MODEL = "model.npz"
+
+
+@dataclasses.dataclass(frozen=True)
+class FitOptions:
+    """Fit a base model to the texts of a task: its mixture of strategies, no labels.
+
+    coverjax sequences fit --task list_summation --out base
+    """
+
+    file: File = None
+    """Options as TOML, under the names of the flags; flags given beside it win."""
+    task: str = "list_summation"
+    """A family of inputs, or multi_task, the mixture of all of them."""
+    size: Preset = "quick"
+    """How large the network is: about 0.1, 0.34, 4.7, 85 million parameters."""
+    steps: int = 2_000
+    """Number of updates."""
+    batch: int = 64
+    """Texts of an update."""
+    learning_rate: float = 0.02
+    """Of Muon, at its largest."""
+    warmup: int = 100
+    """Updates over which it rises."""
+    texts: int = 20_000
+    """Number of texts to fit."""
+    held_out: int = 512
+    """Texts of other inputs that the loss is told on."""
+    every: int = 100
+    """Updates between two of those, and between two checkpoints."""
+    out: pathlib.Path | None = None
+    """Folder for model.npz, history.csv and summary.json; needed."""
+    resume: bool = False
+    """Go on with the unfinished fit in --out. It ends with the bytes of one never interrupted."""
+    json: bool = False
+    """Print summary.json on stdout, and nothing else there."""
+    seed: int = 0
+    """Seed of everything random."""
+
+
+@dataclasses.dataclass(frozen=True)
+class FactorizeOptions(FitOptions):
+    """Split a mixture of strategies into a router and a generator, without labels.
+
+    coverjax sequences factorize --base base/model.npz --out split
+    """
+
+    task: str = ""
+    """A family of inputs, or multi_task. Default: that of --base."""
+    base: pathlib.Path | None = None
+    """The base model to start from. Default: start from nothing."""
+    objective: Objective = "balanced"
+    """What is made small."""
+    latents: int | None = None
+    """Number of latents. Default: half as many again as strategies, and one more."""
+    beta: float | None = None
+    """Weight of the divergence from the router; of the likelihood in balanced."""
+    alpha: float = 0.5
+    """global_token: share of the weight that all tokens get alike."""
+    gamma: float = 1.0
+    """global_token: how much the tokens that surprise the base model stand out."""
+    hold: float = 0.3
+    """balanced: share of the updates in which all latents are used equally."""
+    fade: float = 0.6
+    """balanced: share of the updates after which the router alone decides."""
+
+
+@dataclasses.dataclass(frozen=True)
+class DrawOptions:
+    """Draw texts from a model, validate each, and write them as a log that `coverjax estimate` reads.
+
+    coverjax sequences draw --model split/model.npz --inputs 100 --samples 32 --out drawn
+    coverjax estimate drawn/log.jsonl --declared drawn/declared.csv
+    """
+
+    file: File = None
+    """Options as TOML, under the names of the flags; flags given beside it win."""
+    model: pathlib.Path | None = None
+    """A model of fit or factorize; needed."""
+    task: str = ""
+    """What it is asked. Default: the task it was fitted to."""
+    role: Role = "test"
+    """Which inputs: those it was fitted to, or others."""
+    inputs: int = 64
+    """Number of inputs."""
+    samples: int = 32
+    """Texts of each input."""
+    latents: Literal["router", "each"] = "router"
+    """Where latents come from: the router, or all in turn."""
+    temperature: float = 1.0
+    """Of the tokens."""
+    top_p: float = 1.0
+    """Tokens beyond the smallest set that holds this probability are never drawn."""
+    out: pathlib.Path | None = None
+    """Folder for log.jsonl, declared.csv, texts.csv and summary.json."""
+    json: bool = False
+    """Print summary.json on stdout, and nothing else there."""
+    seed: int = 0
+    """Seed of everything random."""
+
+
+@dataclasses.dataclass(frozen=True)
+class EvaluateOptions:
+    """Say what the latents of a model became, and what choosing them on purpose brings.
+
+    Latents are forced on development inputs; every policy then explores test inputs by generating and
+    validating, beside what the table W of the development inputs predicts.
+
+    coverjax sequences evaluate --model split/model.npz --base base/model.npz --out judged
+    """
+
+    file: File = None
+    """Options as TOML, under the names of the flags; flags given beside it win."""
+    model: pathlib.Path | None = None
+    """A model of factorize; needed."""
+    base: pathlib.Path | None = None
+    """The base model: what independent sampling is measured with. Default: the model's own mixture."""
+    development: int = 48
+    """Number of development inputs."""
+    test: int = 64
+    """Number of test inputs."""
+    samples: int = 16
+    """Texts of each latent on each development input."""
+    trials: int = 8
+    """Runs of each policy on each test input."""
+    budget: int | None = None
+    """Number of draws K. Default: the number of strategies."""
+    policies: tuple[str, ...] = ()
+    """Which policies explore. Default: all of them."""
+    level: float = 0.95
+    """Nominal level of intervals."""
+    out: pathlib.Path | None = None
+    """Folder for the logs, curves.csv, summary.json and the figure."""
+    json: bool = False
+    """Print summary.json on stdout, and nothing else there."""
+    seed: int = 0
+    """Seed of everything random."""
+
+
+def run(argv: Sequence[str]) -> None:
+    """Run the verb with these arguments: the first is the verb under it."""
+    asked = argv[0] if argv else "--help"
+    if asked in ("-h", "--help"):
+        print(_help())
+        return
+    if asked not in VERBS:
+        raise InputError(
+            f"coverjax sequences: must be followed by {', '.join(VERBS)}; got {shown(asked)}; see "
+            "coverjax sequences --help"
+        )
+    options, command = VERBS[asked]
+    command(parse_with_file(options, f"sequences {asked}", argv[1:]))
+
+
+def _help() -> str:
+    lines = [f"  {verb:<9} {options.__doc__.splitlines()[0]}" for verb, (options, _) in VERBS.items()]
+    return "\n".join(
+        [
+            "usage: coverjax sequences VERB ...      coverjax sequences VERB --help",
+            "",
+            "A language model that learns strategies from text, and explores with them.",
+            "",
+            "verbs",
+            *lines,
+        ]
+    )
+
+
+# -- fit and factorize -----------------------------------------------------------------------------
+
+
+def fit_command(options: FitOptions) -> None:
+    """Fit, write, print."""
+    _fitted(options, "fit")
+
+
+def factorize_command(options: FactorizeOptions) -> None:
+    """Factorize, write, print."""
+    _fitted(options, "factorize")
+
+
+def _fitted(options: FitOptions, verb: str) -> None:
+    _check_fit(options, verb)
+    from coverjax.report.plain import to_json
+    from coverjax.report.sequence_tables import fit_document, fit_text, write_fit_history
+
+    assert options.out is not None
+    with out_folder(options.out) as part, _interruptible(options.out):
+        assert part is not None
+        model, history = _fit(options, options.out / UNFINISHED)
+        model.save(part / MODEL)
+        write_fit_history(history, part / "history.csv")
+        told = fit_document(
+            model,
+            history,
+            verb=f"sequences {verb}",
+            command=command_line(f"sequences {verb}", options),
+            options=plain(options),
+            files=_files(options),
+        )
+        text = to_json(told)
+        (part / "summary.json").write_text(text, encoding="utf-8", newline="\n")
+    (options.out / UNFINISHED).unlink(missing_ok=True)
+    finish(
+        options.out,
+        [MODEL, "history.csv", "summary.json"],
+        text if options.json else fit_text(model, history),
+    )
+
+
+def _fit(options: FitOptions, unfinished: pathlib.Path) -> tuple[Any, dict[str, Any]]:
+    import jax
+
+    from coverjax.sequences.fitting import factorize, fit_base
+    from coverjax.sequences.language_model import LanguageModel
+    from coverjax.sequences.studies import named_task
+
+    key = jax.random.key(options.seed)
+    names = ("size", "steps", "batch", "learning_rate", "warmup", "texts", "held_out", "every")
+    given = {name: getattr(options, name) for name in names} | {"checkpoint": unfinished}
+    if not isinstance(options, FactorizeOptions):
+        return fit_base(key, named_task(options.task), **given)
+    base = None if options.base is None else LanguageModel.read(options.base)
+    name = options.task or (base.task if base is not None else "list_summation")
+    more = ("objective", "latents", "beta", "alpha", "gamma", "hold", "fade")
+    given |= {name: getattr(options, name) for name in more}
+    return factorize(key, named_task(name), base, **given)
+
+
+def _check_fit(options: FitOptions, verb: str) -> None:
+    _check_seed(options.seed)
+    if options.out is None:
+        raise InputError(f"coverjax sequences {verb}: needs --out, the folder for the model")
+    unfinished = options.out / UNFINISHED
+    if unfinished.exists() and not options.resume:
+        raise InputError(
+            f"{unfinished}: an unfinished fit is there: resume it (--resume), or remove the file to start "
+            "anew"
+        )
+
+
+def _check_seed(seed: int) -> None:
+    if not 0 <= seed < 1 << 32:
+        raise InputError(f"--seed: must be a whole number from 0 to 2^32 - 1; got {seed}")
+
+
+@contextlib.contextmanager
+def _interruptible(out: pathlib.Path) -> Iterator[None]:
+    """Say what is kept when the user stops a fit."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not (out / UNFINISHED).exists():
+            raise
+        print(f"\ncoverjax: interrupted; {out} keeps what is finished: --resume goes on", file=sys.stderr)
+        raise SystemExit(130) from None
+
+
+def _files(options: Any) -> list[dict[str, Any]]:
+    from coverjax.logs.files import facts
+
+    paths = [getattr(options, name, None) for name in ("file", "model", "base")]
+    return [facts(str(path)) for path in paths if path is not None]
+
+
+# -- draw and evaluate -----------------------------------------------------------------------------
+
+
+def _model(path: pathlib.Path | None, verb: str) -> Any:
+    from coverjax.sequences.language_model import LanguageModel
+
+    if path is None:
+        raise InputError(f"coverjax sequences {verb}: needs --model, a model of fit or factorize")
+    return LanguageModel.read(path)
+
+
+def draw_command(options: DrawOptions) -> None:
+    """Draw, write, print."""
+    _check_seed(options.seed)
+    import jax
+    import numpy as np
+
+    from coverjax.logs.writing import write_declared, write_log
+    from coverjax.report.plain import to_json
+    from coverjax.report.sequence_tables import draw_document, draw_text, write_texts
+    from coverjax.sequences.generation import draw
+    from coverjax.sequences.roles import inputs_of
+    from coverjax.sequences.studies import named_task
+
+    model = _model(options.model, "draw")
+    subject = named_task(options.task or model.task)
+    inputs = inputs_of(subject, np.random.default_rng(options.seed), options.inputs, options.role)
+    latents = None
+    if options.latents == "each":
+        if not model.latents:
+            raise InputError("--latents each: needs a model with latents; this is a base model: factorize it")
+        latents = np.arange(options.samples) % model.latents
+    with out_folder(options.out) as part:
+        drawn = draw(
+            jax.random.key(options.seed),
+            model,
+            subject,
+            inputs,
+            options.samples,
+            latents=latents,
+            temperature=options.temperature,
+            top_p=options.top_p,
+        )
+        told = draw_document(
+            drawn,
+            command=command_line("sequences draw", options),
+            options=plain(options),
+            files=_files(options),
+        )
+        text = to_json(told)
+        written = []
+        if part is not None:
+            write_log(drawn.log, part / "log.jsonl")
+            write_declared(drawn.log, part / "declared.csv")
+            write_texts(drawn, part / "texts.csv")
+            (part / "summary.json").write_text(text, encoding="utf-8", newline="\n")
+            written = ["log.jsonl", "declared.csv", "texts.csv", "summary.json"]
+    finish(options.out, written, text if options.json else draw_text(drawn))
+
+
+def evaluate_command(options: EvaluateOptions) -> None:
+    """Evaluate and explore, write, print."""
+    _check_seed(options.seed)
+    import jax
+
+    from coverjax.report.plain import to_json
+    from coverjax.report.sequence_tables import study_document, study_text, write_study
+    from coverjax.sequences.language_model import LanguageModel
+    from coverjax.sequences.studies import judged, named_task
+
+    model = _model(options.model, "evaluate")
+    base = None if options.base is None else LanguageModel.read(options.base)
+    with out_folder(options.out) as part:
+        study = judged(
+            jax.random.key(options.seed),
+            named_task(model.task),
+            model,
+            base,
+            development=options.development,
+            test=options.test,
+            trials=options.trials,
+            samples=options.samples,
+            budget=options.budget,
+            level=options.level,
+            **({"policies": options.policies} if options.policies else {}),
+        )
+        told = study_document(
+            study,
+            level=options.level,
+            command=command_line("sequences evaluate", options),
+            options=plain(options),
+            files=_files(options),
+        )
+        text = to_json(told)
+        written = [] if part is None else write_study(study, text, part, options.level)
+    finish(options.out, written, text if options.json else study_text(study, options.level))
+
+
+VERBS: dict[str, tuple[Any, Callable[[Any], None]]] = {
+    "fit": (FitOptions, fit_command),
+    "factorize": (FactorizeOptions, factorize_command),
+    "draw": (DrawOptions, draw_command),
+    "evaluate": (EvaluateOptions, evaluate_command),
+}
