@@ -64,7 +64,7 @@ def known_law(shelf: Shelf, preset: Preset, seed: int, step: Step) -> Rung:
         trained[name], _ = train_policy(
             key, kind, model, preset.budget, steps=preset.steps, every=preset.steps, progress=False
         )
-        curves[name] = exact(trained[name], model, preset.budget)
+        curves[name] = _curves(key, trained[name], model, preset)
     step("simulating what is known exactly")
     checks = _checks(key, {name: curves[name] for name in CHECKED}, model, preset)
     study = study_policies(curves, curves["IID"], curves["OracleNoRepeat"])
@@ -136,7 +136,7 @@ def _told(
     header = ("policy", "C(K) exact", "C(K) simulated", "standard error", "distance in errors")
     table = Table("Exact against simulated", header, checks, f"{preset.trials:,} trials an input.")
     return Rung(
-        title="1. A law that is known: what each policy covers, and what could be had",
+        title="A law that is known: what each policy covers, and what could be had",
         answer=(
             page.answer[0],
             f"A router that sees nothing can reach a mean AUC of {best:.4f} here and no more; training "
@@ -149,7 +149,7 @@ def _told(
         ),
         again=(
             f"coverjax exact --family confusion --inputs {preset.inputs} --strategies {preset.strategies} "
-            f"--eps {EPS} --budget {preset.budget}  (the same model with even routers)",
+            f"--eps {EPS} --budget {preset.budget}   # the same model with even routers",
         ),
         parts=[*shelf.moved(page), table],
         cautions=page.cautions,

@@ -75,7 +75,7 @@ def ladder_page(rungs: dict[str, Rung], document: dict[str, Any], files: Sequenc
             "Every number below was made on this machine from built-in tasks; nothing was fetched. Each rung "
             "stands on the one before: a law that is known, then samples alone, then two sister questions.",
         ),
-        sections=[rung.section() for rung in rungs.values()],
+        sections=[rung.section(number) for number, rung in rungs.items()],
         cautions=cautions,
         provenance=provenance(document),
         files=files,

@@ -42,7 +42,9 @@ def own_log(shelf: Shelf, preset: Preset, seed: int, step: Step) -> Rung:
     again = f"coverjax estimate {shelf.name('log.jsonl')} --declared {shelf.name('declared.csv')} --ordered"
     told = summary(study, verb="demo", command=again, options={"seed": seed})
     step("what k samples are worth")
-    worth = _worth(read_log(paths, declared=declared).by_method()["iid"])
+    exchangeable = read_log(paths, declared=declared).by_method()["iid"]
+    assert isinstance(exchangeable, SampleLog)
+    worth = _worth(exchangeable)
     step("drawing")
     with shelf.apart() as place:
         write_curves(study, place / "curves.csv")

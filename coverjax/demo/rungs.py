@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from coverjax.logs.log import SampleLog
-from coverjax.report.html import Figure, Page, Section, Table
+from coverjax.report.html import Command, Figure, Page, Part, Section
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Shelf:
             for file in sorted(pathlib.Path(place).iterdir()):
                 file.rename(self.path(file.name))
 
-    def moved(self, page: Page) -> list["str | Figure | Table"]:
+    def moved(self, page: Page) -> list[Part]:
         """Return figures and tables of a page whose figures were drawn `apart`, under their new names."""
         parts = [part for section in page.sections for part in section.parts]
         return [
@@ -94,16 +94,18 @@ class Rung:
     title: str
     answer: Sequence[str]
     again: Sequence[str]
-    parts: Sequence["str | Figure | Table"]
+    parts: Sequence[Part]
     cautions: Sequence[str]
     told: dict[str, Any]
     files: Sequence[str]
     log: SampleLog | None = None
 
-    def section(self) -> Section:
+    def section(self, number: str) -> Section:
         """Return the part of the page about this rung."""
-        commands = [f"Again, in this folder: {command}" for command in self.again]
-        return Section(self.title, (*self.answer, *commands, *self.parts))
+        commands: list[Part] = (
+            ["Again, in this folder:", Command("\n".join(self.again))] if self.again else []
+        )
+        return Section(f"{number}. {self.title}", (*self.answer, *commands, *self.parts))
 
 
 Step = Callable[[str], None]

@@ -64,11 +64,22 @@ class Figure:
 
 
 @dataclasses.dataclass(frozen=True)
+class Command:
+    """A command that gives a part of the report again, to copy."""
+
+    text: str
+
+
+Part = str | Figure | Table | Command
+"""What stands in a section; text is a paragraph."""
+
+
+@dataclasses.dataclass(frozen=True)
 class Section:
-    """A heading, paragraphs, figures and tables below it."""
+    """A heading, and what stands below it."""
 
     title: str
-    parts: Sequence["str | Figure | Table"]
+    parts: Sequence[Part]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,10 +143,11 @@ def _environment() -> "jinja2.Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"shown": shown_cell, "clean": clean, "words": _words}
+    environment.filters |= {"shown": shown_cell, "clean": clean}
     environment.tests |= {
         "figure": lambda part: isinstance(part, Figure),
         "table": lambda part: isinstance(part, Table),
+        "command": lambda part: isinstance(part, Command),
         "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
     }
     return environment
@@ -157,11 +169,6 @@ def _cleaned(text: str) -> str:
 def isolated(label: object, limit: int = 60) -> str:
     """Return a stranger's label for the middle of a sentence: one line, cut, unable to turn it around."""
     return f"{OPEN}{one_line(label, limit, middle=True)}{CLOSE}"
-
-
-def _words(text: str) -> str:
-    """A name as a part of an id."""
-    return "".join(c if c.isascii() and c.isalnum() else "-" for c in text.lower())
 
 
 def shown_cell(value: Any) -> str:
