@@ -78,7 +78,7 @@ def plan_comparison(
     The difference in AUC(K) of an input varies for two reasons: inputs differ, which stays however many
     samples there are, and few samples are noisy. What differs between inputs is the covariance of two halves
     of their samples, where these hold K each; else what the pilot's spread has beyond a simulated noise
-    (`AreaNoise`), a model that was up to 1.4 times off in the spread in simulations. How the noise falls with n
+    (`AreaNoise`), a model that was up to 1.4 times off in the spread in simulations. How noise falls with n
     is simulated. With sd^2 = between^2 + noise(n)^2, N inputs see a gain when N >= ((t + z) sd / (gain x
     room))^2, t of Student's law with N - 1 degrees, z the normal quantile of the power. Approximate.
 

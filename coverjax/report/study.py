@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,9 @@ from coverjax.inference.units import Interval
 from coverjax.logs.counts import CountTable
 from coverjax.logs.log import KINDS, SampleLog
 from coverjax.metrics import TimeToCoverage, auc, time_to_coverage
+from coverjax.report.guardrails import guardrails
 from coverjax.report.text import counted, one_line
+from coverjax.report.utility_study import UtilityStudy, study_utility
 
 Log = SampleLog | CountTable
 
@@ -61,13 +63,19 @@ class KindStudy:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class MethodStudy:
-    """One method: its log, what is in it, and the kinds of coverage that it can tell."""
+    """One method: its log, what is in it, the kinds of coverage and the utilities that it can tell."""
 
     name: str
     log: Log
     facts: dict[str, Any]
     kinds: dict[str, KindStudy]
     warnings: tuple[str, ...]
+    utility: UtilityStudy | None = None
+
+    def guardrails(self) -> dict[str, str]:
+        """Return the lines that stand beside this method's numbers."""
+        raw = next(iter(self.kinds.values())).curves
+        return log_guardrails(self.facts, {kind: found.curves for kind, found in self.kinds.items()}, raw)
 
     def columns(self) -> dict[str, KindStudy]:
         """Return the kinds that differ, by name; the same numbers stand once, as "raw = correct"."""
@@ -123,6 +131,9 @@ def study_log(
     level: float = 0.95,
     interval: str = "t",
     seed: int = 0,
+    utility: Sequence[str] = (),
+    tau: float = 0.5,
+    patience: float = 0.8,
     tell: Callable[[str], None] = lambda step: None,
 ) -> Study:
     """Estimate the curves of each method's log, their intervals, times to coverage and comparisons.
@@ -136,6 +147,8 @@ def study_log(
         level: nominal level of intervals and bands, a fraction.
         interval: "t" or "bootstrap", of the intervals at single budgets.
         seed: of bootstrap, bands and comparisons.
+        utility: utilities by name; all that the columns can tell when empty.
+        tau, patience: of cover@tau and patience utility.
         tell: called with the name of each step as it begins.
 
     Raises:
@@ -145,12 +158,16 @@ def study_log(
     one_of("interval", interval, ("t", "bootstrap"))
     level = fraction("level", level)
     budgets = _budgets(logs, budget)
-    ask = {"level": level, "interval": interval, "seed": seed}
+    worth = {"names": tuple(utility), "settings": {"tau": tau, "patience": patience}}
+    ask = {"level": level, "interval": interval, "seed": seed, "worth": worth}
     methods = {}
+    told: set[str] = set()
     for name, log in logs.items():
+        notes = [note for note in log.notes if note not in told]
+        told.update(notes)
         tell(f"estimating {one_line(name)}" if name else "estimating")
         try:
-            methods[name] = _study_method(name, log, budgets, coverage, ask)
+            methods[name] = _study_method(name, log, budgets, coverage, ask, notes)
         except InputError as error:
             if not name:
                 raise
@@ -194,14 +211,16 @@ def kinds_of(log: Log) -> list[str]:
 
 
 def _study_method(
-    name: str, log: Log, budgets: np.ndarray | None, coverage: str, ask: dict[str, Any]
+    name: str, log: Log, budgets: np.ndarray | None, coverage: str, ask: dict[str, Any], notes: Sequence[str]
 ) -> MethodStudy:
     # The kind that was asked for comes first: where the log can't tell it, that is the error to show.
     order = list(dict.fromkeys([coverage, *kinds_of(log)]))
     found = {kind: _study_kind(name, log, budgets, kind, ask) for kind in order}
     kinds = {kind: found[kind] for kind in KINDS if kind in found}
     facts = log_facts(log, kinds[coverage].curves)
-    return MethodStudy(name, log, facts, kinds, tuple(_warnings(facts, kinds)))
+    how = {key: ask[key] for key in ("level", "interval", "seed")}
+    utility = study_utility(log, budgets, **ask["worth"], **how)
+    return MethodStudy(name, log, facts, kinds, (*notes, *_warnings(facts, kinds)), utility)
 
 
 def _study_kind(name: str, log: Log, budgets: np.ndarray | None, kind: str, ask: dict[str, Any]) -> KindStudy:
@@ -287,6 +306,26 @@ def log_facts(log: Log, curves: Curves) -> dict[str, Any]:
         "order": "observed" if getattr(log, "ordered", False) else "exchangeable",
         "counts_only": isinstance(log, CountTable),
     }
+
+
+def log_guardrails(facts: dict[str, Any], curves: dict[str, Curves], raw: Curves) -> dict[str, str]:
+    """Return the guardrail lines of a method from the facts of its log and its curves by kind.
+
+    Args:
+        facts: what `log_facts` gave.
+        curves: of each kind that the log can tell.
+        raw: those that hold latent coverage, where there is any.
+    """
+    coverage = {kind: float(found.mean().coverage[0, -1]) for kind, found in curves.items()}
+    latent = raw.mean().latent_coverage
+    return guardrails(
+        facts,
+        coverage,
+        int(raw.budgets[-1]),
+        latent=None if latent is None else float(latent[0, -1]),
+        sees=str(raw.provenance.get("sees", "")),
+        knows=str(raw.provenance.get("knows", "")),
+    )
 
 
 def _undeclared(log: Log) -> list[tuple[int, int]] | None:

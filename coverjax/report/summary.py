@@ -17,6 +17,7 @@ from coverjax.inference.comparison import Comparison
 from coverjax.inference.units import Interval
 from coverjax.report.plain import number, numbers, with_reason, write_csv
 from coverjax.report.study import KindStudy, MethodStudy, Study
+from coverjax.report.utility_study import UTILITY_HEADER, utility_document, utility_rows
 
 NO_INPUT = "no input has both enough samples and a declared strategy"
 FEW_UNITS = "an interval over inputs needs at least 2 inputs"
@@ -68,6 +69,19 @@ def write_curves(study: Study, path: pathlib.Path) -> None:
         start = {"method": [method] * count, "kind": [kind] * count}
         parts.append(start | {"inputs": [int(found.curves.used.sum())] * count} | _lists(table))
     _write_table(parts, path)
+
+
+def write_utility(study: Study, path: pathlib.Path) -> bool:
+    """Write the utilities as CSV, a line a method, utility and budget; return whether there are any."""
+    rows = [
+        row
+        for method in study.methods.values()
+        if method.utility is not None
+        for row in utility_rows(method.name, method.utility)
+    ]
+    if rows:
+        write_csv(path, UTILITY_HEADER, rows)
+    return bool(rows)
 
 
 def write_inputs(study: Study, path: pathlib.Path) -> None:
@@ -132,8 +146,10 @@ def _method(method: MethodStudy) -> dict[str, Any]:
     return {
         "method": method.name,
         "log": method.facts,
+        "guardrails": method.guardrails(),
         "kinds": {kind: _kind(found) for kind, found in method.kinds.items()},
         "warnings": list(method.warnings),
+        **({} if method.utility is None else {"utility": utility_document(method.utility)}),
     }
 
 

@@ -9,8 +9,10 @@ import numpy as np
 from coverjax._version import __version__
 from coverjax.inference.comparison import Comparison
 from coverjax.inference.units import Interval
+from coverjax.report.guardrails import guardrail_text
 from coverjax.report.study import TAUS, KindStudy, MethodStudy, Study
 from coverjax.report.text import counted, fit, one_line, unlike, width, wrapped
+from coverjax.report.utility_study import NAMES, UtilityStudy
 
 COLUMNS = 80
 LABEL, CELL = 13, 22
@@ -29,6 +31,7 @@ def report_text(study: Study, files: Sequence[dict[str, Any]] = ()) -> str:
     """
     names = dict(zip(study.methods, unlike(list(study.methods), NAME), strict=True))
     parts = [_heading(study, files)]
+    parts.append("\n".join(guardrail_text({names[m.name]: m.guardrails() for m in study.methods.values()})))
     if len(study.methods) > 1:
         parts.append(_overview(study, names))
     blocks = list(study.methods.values())
@@ -83,9 +86,8 @@ def _overview(study: Study, names: dict[str, str]) -> str:
 
 def _block(study: Study, method: MethodStudy, name: str) -> str:
     lines = [name] if method.name else []
-    lines += _facts(method)
     columns = method.columns()
-    lines += ["", _row("", [title if "=" in title else f"{title} coverage" for title in columns])]
+    lines += [_row("", [title if "=" in title else f"{title} coverage" for title in columns])]
     found = list(columns.values())
     lines.append(_row("AUC(K)", [_with_ends(kind.auc, 0) for kind in found]))
     for k in few_budgets(study.budgets):
@@ -96,9 +98,32 @@ def _block(study: Study, method: MethodStudy, name: str) -> str:
     for tau in TAUS:
         lines.append(_row(f"T({tau:.1f})", [_time(kind, tau) for kind in found]))
     lines += _notes(study, found)
+    if method.utility is not None:
+        lines += ["", *_utility(study, method.utility)]
     for warning in method.warnings:
         lines += wrapped(warning, COLUMNS, "  ", "! ")
     return "\n".join(lines)
+
+
+def _utility(study: Study, found: UtilityStudy) -> list[str]:
+    """A row a utility: its mean at k = 1, at about the root of K, and at K with its interval."""
+    some = few_budgets(study.budgets)
+    places = [0, int(np.searchsorted(study.budgets, some[len(some) // 2])), -1]
+    heads = [f"k = {study.budgets[place]:,}" for place in places]
+    sizes = [12, 12, CELL]
+    lines = [fit("utility", 17) + _line(heads, sizes)]
+    for name, interval in found.intervals.items():
+        cells = [_value(interval.mean[place]) for place in places[:2]] + [_with_ends(interval, -1)]
+        title = f"cover@{found.settings['tau']:g}" if name == "cover_at_tau" else NAMES[name]
+        lines.append((fit(title, 17) + _line(cells, sizes)).rstrip())
+    inputs = int(found.curves.enough.sum())
+    if inputs != int(found.curves.used.sum()):
+        lines += wrapped(
+            f"utilities: mean over {counted(inputs, 'input')}, those without a declared strategy too", COLUMNS
+        )
+    for name, why in found.left_out.items():
+        lines += wrapped(f"{NAMES[name]}: {why}", COLUMNS, "   ", "?: ")
+    return lines
 
 
 def _last_rows(study: Study, found: list[KindStudy]) -> list[str]:
@@ -113,45 +138,6 @@ def _last_rows(study: Study, found: list[KindStudy]) -> list[str]:
         if any(cell != "?" for cell in cells):
             lines.append(_row(label, cells))
     return lines
-
-
-def _facts(method: MethodStudy) -> list[str]:
-    facts = method.facts
-    n = (
-        f"{facts['n_min']:,}"
-        if facts["n_min"] == facts["n_max"]
-        else f"{facts['n_min']:,} to {facts['n_max']:,}"
-    )
-    samples = f"{n} samples each" if facts["trials"] <= 1 else f"{facts['trials']} trials of {n} samples each"
-    order = "observed order" if facts["order"] == "observed" else "taken as exchangeable"
-    sizes = f"{facts['declared_min']} / {facts['declared_median']:g} / {facts['declared_max']}"
-    whose = (
-        "declared strategies"
-        if facts["declared_given"]
-        else "labels seen in this log stand for declared ones"
-    )
-    texts = {
-        "inputs": f"{facts['inputs_used']:,} used of {facts['inputs']:,}; {samples}, {order}",
-        "strategies": f"{facts['declared_total']:,} {whose}; M min / median / max {sizes}",
-        "labeler": f"{', '.join(facts['labelers']) or 'not stated'}; {_undeclared(facts)}",
-    }
-    left = {
-        "n_short": "n_short (too few samples)",
-        "inputs_without_declared": "without a declared strategy (M = 0)",
-    }
-    out = [f"{facts[name]:,} {words}" for name, words in left.items() if facts[name]]
-    if out:
-        texts["left out"] = ", ".join(out)
-    indent = " " * LABEL
-    return [line for name, text in texts.items() for line in wrapped(text, COLUMNS, indent, fit(name, LABEL))]
-
-
-def _undeclared(facts: dict[str, Any]) -> str:
-    found = facts["undeclared_found"]
-    if not found:
-        return "no label outside the declared ones"
-    labels = counted(found, "label")
-    return f"{labels} outside the declared ones, on {counted(facts['undeclared_inputs'], 'input')}"
 
 
 def _notes(study: Study, found: list[KindStudy]) -> list[str]:
@@ -174,8 +160,9 @@ def _time(found: KindStudy, tau: float) -> str:
     assert whole is not None
     most = int(found.curves.budgets[-1])
     median = f"> {most}" if math.isnan(whole.median) else f"{int(whole.median)}"
-    mean = float(whole.mean)
-    return f"{_short(mean)} / {median} / {float(whole.censored):.0%}"
+    mean, share = float(whole.mean), f"{float(whole.censored):.0%}"
+    told = f"{_short(mean)} / {median} / {share}"
+    return told if len(told) < CELL else f"{mean:.3g}/{median.replace(' ', '')}/{share}"
 
 
 def _short(value: float) -> str:
@@ -230,11 +217,16 @@ def ranges(budgets: Sequence[int] | np.ndarray) -> str:
     return ", ".join(texts) or "none"
 
 
-def few_budgets(budgets: np.ndarray, most: int = 6) -> list[int]:
-    """Return the first budget, the last, and a few between them, evenly spaced in logarithm."""
-    wanted = np.geomspace(budgets[0], budgets[-1], min(most, len(budgets)))
-    places = np.unique(np.searchsorted(budgets, np.rint(wanted)))
-    return [int(budgets[min(place, len(budgets) - 1)]) for place in places]
+def few_budgets(budgets: np.ndarray, most: int = 9) -> list[int]:
+    """Return the budgets that a table shows: 1, 2, 4, 8, ... (of many, every second or third), and the last.
+
+    Where the budgets skip some of these, the next one that is there.
+    """
+    last = int(budgets[-1])
+    powers = [2**i for i in range(last.bit_length()) if 2**i < last]
+    step = max(1, -(-len(powers) // (most - 1)))
+    places = np.unique(np.searchsorted(budgets, np.array(powers[::step], dtype=np.int64))).tolist()
+    return [*dict.fromkeys([*(int(budgets[place]) for place in places), last])]
 
 
 def _row(label: str, cells: list[str]) -> str:
@@ -252,7 +244,12 @@ def _value(value: float, sign: bool = False) -> str:
 
 
 def _with_ends(interval: Interval, at: int) -> str:
-    mean, low, high = (float(part[at]) for part in (interval.mean, interval.low, interval.high))
-    if math.isnan(low):
-        return _value(mean)
-    return f"{_value(mean)} [{_value(low)}, {_value(high)}]"
+    """A mean with its interval, with as many digits as a cell has room for."""
+    values = [float(part[at]) for part in (interval.mean, interval.low, interval.high)]
+    if math.isnan(values[1]):
+        return _value(values[0])
+    for digits in (3, 2, 1, 0):
+        mean, low, high = (f"{value:.{digits}f}" for value in values)
+        if len(f"{mean} [{low}, {high}]") < CELL:
+            return f"{mean} [{low}, {high}]"
+    return _value(values[0])

@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
-from sample_logs import LOGS
+from sample_logs import LOGS, flagged_log
 
-from coverjax.report.tables import few_budgets, ranges, report_text
+import coverjax as cj
+from coverjax.inference.units import Interval
+from coverjax.report.study import study_log
+from coverjax.report.tables import _with_ends, few_budgets, ranges, report_text
 from coverjax.report.text import width
 
 
@@ -36,7 +39,7 @@ def test_kinds_stand_side_by_side_with_their_numbers(studies):
         ("ordered", "observed order"),
         ("one method", "taken as exchangeable"),
         ("one method", "labels outside the declared ones"),
-        ("none declared", "3 without a declared strategy (M = 0)"),
+        ("none declared", "3 without a declared"),
         ("counts", "?: counts don't tell which strategies came together"),
         ("no input in common", "! a - b: compare: needs inputs"),
         ("many methods", "Only method 0 is compared with each other method."),
@@ -52,7 +55,7 @@ def test_what_a_reader_must_know_is_said(studies, name, told):
 def test_inputs_that_left_are_counted(studies):
     text = report_text(studies("uneven", budget=5))
     assert "4 used of 6; 3 to 8 samples each" in text
-    assert "left out     2 n_short (too few samples)" in text
+    assert "left out     2 n_short (fewer than 5 samples)" in text
 
 
 def test_files_are_named_with_their_hashes(studies):
@@ -73,5 +76,43 @@ def test_few_budgets(most):
     few = few_budgets(np.arange(1, most + 1))
     assert few[0] == 1
     assert few[-1] == most
-    assert len(few) <= 6
+    assert len(few) <= 9
     assert few == sorted(set(few))
+
+
+def test_tables_show_powers_of_two():
+    assert few_budgets(np.arange(1, 17)) == [1, 2, 4, 8, 16]
+    assert few_budgets(np.arange(1, 13)) == [1, 2, 4, 8, 12]
+    assert few_budgets(np.arange(1, 129)) == [1, 2, 4, 8, 16, 32, 64, 128]
+    assert few_budgets(np.array([1, 3, 10, 100])) == [1, 3, 10, 100]
+
+
+def test_cells_give_up_digits_before_they_collide():
+    def told(*values):
+        mean, low, high = (np.array([value]) for value in values)
+        return _with_ends(Interval(low, high, mean, mean, 3, 3, 0.95, "t", 1.0, np.array([False]), ()), 0)
+
+    assert told(0.5, -0.25, 1.25) == "0.500 [-0.250, 1.250]"
+    assert told(53.25, 51.214, 55.2881) == "53.25 [51.21, 55.29]"
+    assert told(1234.5, 1200.25, 1300.0) == "1234 [1200, 1300]"
+    assert told(1234567.0, 1200000.0, 1300000.0) == "1.235e+06"
+    assert all(len(told(10.0**i, 0.9 * 10**i, 1.1 * 10**i)) < 22 for i in range(12))
+
+
+def test_utilities_stand_in_the_report():
+    text = report_text(study_log({"": flagged_log(score=np.arange(48).reshape(6, 1, 8))}, tau=0.3))
+    curves = cj.utility_curves(flagged_log(score=np.arange(48).reshape(6, 1, 8)), tau=0.3)
+    for name, title in (
+        ("pass_at_k", "pass@k"),
+        ("cover_at_tau", "cover@0.3"),
+        ("best_of_k", "best-of-k score"),
+    ):
+        row = next(line for line in text.splitlines() if line.startswith(title))
+        mean = curves.mean().utility[name][0]
+        assert [float(cell) for cell in row[17:].split()[:2]] == pytest.approx(mean[[0, 3]], abs=6e-4)
+    assert next(line for line in text.splitlines() if line.startswith("utility")).split()[-1] == "8"
+
+
+def test_why_a_utility_is_missing(monkeypatch):
+    monkeypatch.setattr("coverjax.estimators.utility.VOTES_UNASKED", 1.0)
+    assert "?: majority@k: counting out the votes" in report_text(study_log({"": flagged_log()}))
