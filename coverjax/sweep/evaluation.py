@@ -86,7 +86,7 @@ def _curves(
 ) -> Curves:
     if trials is None or is_reference(policy):
         return exact(policy, law, budget, include=exact_curves(policy, law.strategies, names))
-    return simulate(jax.random.key(STREAMS), policy, law, budget, trials, include=names)
+    return simulate(jax.random.key(STREAMS), policy, law, budget, trials, include=(*names, "mc_stderr"))
 
 
 def stacked(cells: Sequence[Cell], tile: int) -> OutcomeLaw | RouterGenerator:

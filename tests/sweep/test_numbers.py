@@ -79,7 +79,7 @@ def test_simulated_cells_do_not_depend_on_what_they_are_stacked_with(tmp_path):
     model = named_family("confusion", inputs=2, strategies=4, eps=0.2)
     ids = [f"{identity(cell)}|{place}" for place in range(2)]
     named = cj.RouterGenerator(model.router, model.generator, ids=ids)
-    curves = cj.simulate(jax.random.key(0), cj.LatentNoRepeat(), named, 8, 16, include=())
+    curves = cj.simulate(jax.random.key(0), cj.LatentNoRepeat(), named, 8, 16, include="mc_stderr")
     assert drawn[1]["auc_by_input"] == cj.auc(curves).tolist()
     errors = curves.mc_stderr.coverage.mean(axis=1)
     assert drawn[1]["auc_mc_error"] == pytest.approx(np.sqrt((errors**2).sum()) / 2)
@@ -171,5 +171,5 @@ def test_an_estimate_grows_with_the_sweep(tmp_path):
     assert many.cells == 10_000
     assert many.seconds > few.seconds
     assert many.bytes > 100 * few.bytes
-    text = SIMULATED.replace("trials = 16", "trials = 100000")
+    text = SIMULATED.replace("trials = 16", "trials = 10000000")
     assert estimated(read_sweep(write(tmp_path, text))).seconds > few.seconds
