@@ -3,21 +3,18 @@
 import dataclasses
 import math
 import pathlib
-import sys
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import tyro
 
+from coverjax.cli.log_reading import read_logs
 from coverjax.cli.options import parse
 from coverjax.cli.outputs import command_line, finish, out_folder, plain
 from coverjax.cli.progress import Progress
 from coverjax.foundation.checks import InputError, fraction
-from coverjax.logs.counts import CountTable
-from coverjax.logs.files import facts as file_facts
-from coverjax.logs.reading import read_log
 from coverjax.report.plain import to_json, write_json
-from coverjax.report.study import Log, Study, study_log
+from coverjax.report.study import Study, study_log
 from coverjax.report.summary import summary, write_curves, write_inputs
 from coverjax.report.tables import report_text
 
@@ -57,7 +54,16 @@ class EstimateOptions:
     counts: bool = False
     """Keep only counts of matches: for logs larger than memory. Then no full coverage, no T, no barcode."""
     format: str = "auto"
-    """Format of the log: auto, or the name of an adapter."""
+    """Format of the log: auto, native, counts, evalplus, human_eval, id_c_n, inspect, lm_eval, noveltybench,
+    tau_bench, verl or wide."""
+    labels_from: str | None = None
+    """Where labels come from, in a format that leaves the choice: SCORER[:answer|metadata.KEY] (inspect),
+    filtered_resps (lm_eval), a field of the rows (verl, human_eval, evalplus, tau_bench)."""
+    correct_from: str | None = None
+    """Where it comes from whether a sample is correct: SCORER (inspect), a metric (lm_eval), base or plus
+    (evalplus), a field of flags (verl), cells (wide)."""
+    filter: str | None = None
+    """The filter whose rows are read (lm_eval)."""
     level: float = 0.95
     """Nominal level of intervals and bands."""
     interval: Literal["t", "bootstrap"] = "t"
@@ -65,9 +71,6 @@ class EstimateOptions:
     seed: int = 0
     """Seed of bands, comparisons and bootstrap."""
 
-
-COUNTED_ABOVE = 1 << 32
-"""Bytes of log from which on only counts are kept, unless the options need the samples."""
 
 MOST_LEVEL = 0.999999
 """Beyond it no interval over inputs means anything, and Student's quantiles lose their digits."""
@@ -82,7 +85,7 @@ def estimate_command(options: EstimateOptions) -> None:
     """Read, study, write, print: in this order, so that nothing is written where something is wrong."""
     _check(options)
     with out_folder(options.out) as part, Progress("estimate") as progress:
-        logs, files = _read_all(options, progress)
+        logs, files = read_logs(options, progress)
         study = study_log(
             logs,
             budget=options.budget,
@@ -121,73 +124,6 @@ def _check(options: EstimateOptions) -> None:
         raise InputError(f"--level: must be at most {MOST_LEVEL}; got {options.level}")
     if options.counts and options.ordered:
         raise InputError("--counts: counts have no order; drop --counts or --ordered")
-
-
-def _read_all(options: EstimateOptions, progress: Progress) -> tuple[dict[str, Log], list[dict[str, Any]]]:
-    """Read the log; return it by method, and the facts of the files it was read from."""
-    logs = _by_file(options, progress) if options.by == "file" else _by_column(options, progress)
-    files = {facts["path"]: facts for log in logs.values() for facts in log.provenance["files"]}
-    if options.declared is not None:
-        files.setdefault(str(options.declared), file_facts(str(options.declared)))
-    return logs, list(files.values())
-
-
-def _by_column(options: EstimateOptions, progress: Progress) -> dict[str, Log]:
-    log = _read(options, options.log, progress)
-    if log.method is not None:
-        return dict(log.by_method())
-    if options.by == "method":
-        raise InputError(
-            f"{options.log[0]}: method: must be a column for --by method; there is none: add it, or drop --by"
-        )
-    return {"": log}
-
-
-def _by_file(options: EstimateOptions, progress: Progress) -> dict[str, Log]:
-    names = [path.name.split(".")[0] for path in options.log]
-    if len(set(names)) < len(names):
-        names = [str(path) for path in options.log]
-    logs: dict[str, Log] = {}
-    for name, path in zip(names, options.log, strict=True):
-        log = _read(options, (path,), progress)
-        if log.method is not None:
-            raise InputError(f"{path}: method: must be no column for --by file; drop --by, or the column")
-        if not log.declared_given and len(names) > 1:
-            raise InputError(
-                f"{path}: --by file needs --declared: each file alone would choose its own strategies, and "
-                "could not be compared with the others; or write one log with a `method` column"
-            )
-        logs[name] = log
-    return logs
-
-
-def _read(options: EstimateOptions, paths: Sequence[pathlib.Path], progress: Progress) -> Log:
-    progress.step(f"reading {paths[0].name}" + (f" and {len(paths) - 1} more" if len(paths) > 1 else ""))
-    log = read_log(
-        [str(path) for path in paths],
-        format=options.format,
-        declared=None if options.declared is None else str(options.declared),
-        counts=options.counts or _too_large(options, paths),
-        ordered=options.ordered,
-    )
-    if options.min_score is None:
-        return log
-    if isinstance(log, CountTable):
-        raise InputError("--min-score: counts have no scores; read the samples themselves, without --counts")
-    return log.with_min_score(options.min_score)
-
-
-def _too_large(options: EstimateOptions, paths: Sequence[pathlib.Path]) -> bool:
-    """Whether the files are better counted than kept; said on stderr, as the report then tells less."""
-    size = sum(path.stat().st_size for path in paths if path.is_file())
-    if options.counts or options.ordered or options.min_score is not None or size <= COUNTED_ABOVE:
-        return False
-    print(
-        f"{paths[0]}: {size / 2**30:.1f} GiB of log: only counts are kept (--counts), so there is no full "
-        "coverage, no T and no barcode",
-        file=sys.stderr,
-    )
-    return True
 
 
 def _write(study: Study, document: dict[str, Any], part: pathlib.Path, progress: Progress) -> list[str]:

@@ -9,10 +9,14 @@ from coverjax.logs.counts import CountTable, several_trials
 from coverjax.logs.declared import Declared
 from coverjax.logs.log import SampleLog
 from coverjax.logs.rules import FLAG, NAME, NUMBER, WHOLE
+from coverjax.logs.sizes import need_room
 from coverjax.logs.tallying import Tally
 
 if TYPE_CHECKING:
     import duckdb
+
+LABEL_BYTES = 25
+"""Bytes of a label of an input: whether it is declared, and three counts."""
 
 LABEL_ROWS = "SELECT DISTINCT input, unnest(labels) AS label FROM groups JOIN sets USING (strategies)"
 """The (input, label) pairs of a log that was tallied."""
@@ -87,6 +91,8 @@ def _fetched_frame(connection: "duckdb.DuckDBPyConnection", declared: Declared |
         SELECT row, place, label, declared FROM rows JOIN label_columns USING (input) ORDER BY row, place
     """).fetchnumpy()
     rows, places = filled(columns["row"]), filled(columns["place"])
+    sizes = {"inputs": len(ids), "labels": int(places.max(initial=0)) + 1}
+    need_room(sizes, LABEL_BYTES, "give the labels coarser names, or read parts of the log")
     # One column at least, of padding: an axis of length 0 has no largest entry, and no reader expects it.
     mask = np.zeros((len(ids), int(places.max(initial=0)) + 1), bool)
     mask[rows, places] = filled(columns["declared"])
@@ -183,6 +189,7 @@ def sampled(
 ) -> SampleLog:
     """Return the log whose samples stand in the table `samples` and were tallied."""
     shape = frame(connection, "FROM firsts", LABEL_ROWS, declared)
+    _need_room(connection, shape, tally)
     latents = _number_trials_and_latents(connection, dialect)
     held = _fetched_samples(connection, dialect)
     row, trial, number = (filled(held[name]) for name in ("row", "trial", "number"))
@@ -208,6 +215,23 @@ def sampled(
         declared_given=declared is not None,
         provenance={**provenance, "samples": tally.samples, **shape.facts},
         **columns,
+    )
+
+
+def _need_room(connection: "duckdb.DuckDBPyConnection", shape: Frame, tally: Tally) -> None:
+    """Raise where the samples, padded to the longest trial, the most trials and labels, would not fit."""
+    trials, samples = connection.execute("""
+        SELECT max(trials), max(samples) FROM (
+            SELECT count(*) AS trials, max(n) AS samples FROM (
+                SELECT method, input, sum(n) AS n FROM groups GROUP BY method, input, trial
+            ) GROUP BY method, input
+        )
+    """).fetchall()[0]
+    inputs, labels = shape.declared.shape
+    sizes = {"inputs": inputs, "trials": int(trials), "samples": int(samples), "labels": labels}
+    others = 2 + 8 * sum(name in tally.present for name in ("score", "latent"))
+    need_room(
+        sizes, 1 + others / labels, "count the samples (counts=True, --counts), or read parts of the log"
     )
 
 

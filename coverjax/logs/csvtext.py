@@ -12,19 +12,19 @@ DELIMITERS = (",", ";", "\t")
 """What may stand between the cells of a CSV file."""
 
 
-def begin_csv(path: str) -> LogFile:
-    """Read how a CSV file begins: blank lines, the header and the first row."""
+def begin_csv(path: str, rows: bool = True) -> LogFile:
+    """Read how a CSV file begins: blank lines, the header and the first row; `rows`: it must have one."""
     delimiter = _delimiter(path)
-    rows = csv_rows(path, delimiter)
-    line, header = next(rows, (0, []))
+    read = csv_rows(path, delimiter)
+    line, header = next(read, (0, []))
     if not header:
         raise file_error(path, None, None, "is empty; it must hold a header line and rows")
     columns = tuple(cell.strip(BLANKS) for cell in header)
     twice = [name for name, count in counted_names(columns).items() if count > 1 and name]
     if twice:
         raise file_error(path, line, twice[0], "this column stands twice in the header")
-    first_line, first = next(rows, (0, []))
-    if not first_line:
+    first_line, first = next(read, (0, []))
+    if rows and not first_line:
         raise file_error(path, line, None, "has a header and no rows")
     cells = {name: cell.strip(BLANKS) or None for name, cell in zip(columns, first, strict=False)}
     return LogFile(path, "csv", columns, cells, skip=line - 1, delimiter=delimiter)

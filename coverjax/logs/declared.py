@@ -6,15 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from coverjax.foundation.checks import InputError, file_error, listed, shown
+from coverjax.logs.cells import CELL_NAME
+from coverjax.logs.csvtext import begin_csv
 from coverjax.logs.files import LogFile, facts, kind_of
 from coverjax.logs.locating import raise_fault, raise_repeat
-from coverjax.logs.rules import BLANKS, NAME, Field
+from coverjax.logs.rules import BLANKS, Field
 from coverjax.logs.tables import RefusedError, begin, numbered, refusing, relation, workspace
 
 if TYPE_CHECKING:
     import duckdb
 
-FIELDS = (Field("input", NAME, required=True), Field("strategy", NAME, required=True))
+FIELDS = (Field("input", CELL_NAME, required=True), Field("strategy", CELL_NAME, required=True))
 
 EXAMPLES = 6
 """How many names the provenance gives of inputs that are declared and never occur."""
@@ -93,10 +95,12 @@ def _from_file(path: str) -> Declared:
     if not os.path.isfile(path):
         raise file_error(path, None, None, "no such file; declared must be the table of declared strategies")
     with workspace() as connection:
-        file = begin(connection, path, kind_of(path))
+        kind = kind_of(path)
+        # A log none of whose inputs has a strategy is declared by a header alone.
+        file = begin_csv(path, rows=False) if kind == "csv" else begin(connection, path, kind)
         fields = FIELDS[1:] if set(file.columns) == {"strategy"} else FIELDS
         for field in fields:
-            if file.kind != "jsonl" and field.name not in file.columns:
+            if file.kind not in ("jsonl", "array") and field.name not in file.columns:
                 line = file.skip + 1 if file.kind == "csv" else None
                 held = listed(file.columns)
                 raise file_error(
@@ -111,7 +115,7 @@ def _from_file(path: str) -> Declared:
         by_input.setdefault(name, []).append(strategy)
     found = {name: tuple(strategies) for name, strategies in by_input.items()}
     if len(fields) == 1:
-        return Declared(found[""], {}, facts(path))
+        return Declared(found.get("", ()), {}, facts(path))
     return Declared(None, found, facts(path))
 
 

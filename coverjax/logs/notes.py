@@ -65,9 +65,9 @@ def _nothing_matches(log: SampleLog | CountTable, seen: np.ndarray) -> None:
     declared = [
         name for name, is_declared in zip(log.labels[row], log.declared[row], strict=False) if is_declared
     ]
-    unknown = "" if declared else f", which the table does not name (it has {_table_names(log)})"
+    unknown = "" if declared else f", for which nothing is declared{_table_names(log)},"
     text = (
-        "NOTHING that was declared occurs in the log, so coverage is 0: the input "
+        "NOTHING that was declared occurs in the log: the input "
         f"{shown(log.ids[row])}{unknown} has the labels {listed(map(shown, names), limit=3)}"
     )
     text += f"; declared are {listed(map(shown, declared), limit=3)}" if declared else ""
@@ -76,7 +76,8 @@ def _nothing_matches(log: SampleLog | CountTable, seen: np.ndarray) -> None:
 
 
 def _table_names(log: SampleLog | CountTable) -> str:
-    return listed(map(shown, log.provenance["declared_unused"]["examples"]), limit=3)
+    names = log.provenance["declared_unused"]["examples"]
+    return f" (it is for {listed(map(shown, names), limit=3)})" if names else ""
 
 
 def _near_labels(log: SampleLog | CountTable, seen: np.ndarray) -> list[tuple[str, str]]:

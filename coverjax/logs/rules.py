@@ -19,9 +19,9 @@ BLANKS = " \t"
 
 _INTEGER = "-?[0-9]+"
 _WHOLE = r"[0-9]{1,19}|[0-9]{1,15}\.0"
-_NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-_LABEL = r'"(?:[^"\\]|\\.)*"'
-_LABEL_LIST = rf"\s*\[\s*(?:{_LABEL}\s*(?:,\s*{_LABEL}\s*)*)?\]\s*"
+NUMBER_TEXT = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+LABEL_TEXT = r'"(?:[^"\\]|\\.)*"'
+LABEL_LIST = rf"\s*\[\s*(?:{LABEL_TEXT}\s*(?:,\s*{LABEL_TEXT}\s*)*)?\]\s*"
 _TRUE, _FALSE = ("true", "1"), ("false", "0")
 
 
@@ -60,7 +60,7 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _matches(text: str, pattern: str) -> str:
+def matched(text: str, pattern: str) -> str:
     return f"regexp_full_match({text}, {quoted(pattern)})"
 
 
@@ -68,16 +68,16 @@ def _filled(text: str) -> str:
     return f"CASE WHEN trim({text}, {quoted(BLANKS)}) <> '' THEN {text} END"
 
 
-def _name_sql(x: str, dialect: str) -> str:
+def name_sql(x: str, dialect: str) -> str:
     if dialect == "csv":
         return x
     held = f"json_extract_string({x}, '$')"
     return (
-        f"""CASE WHEN starts_with({x}, '"') THEN {_filled(held)} WHEN {_matches(x, _INTEGER)} THEN {x} END"""
+        f"""CASE WHEN starts_with({x}, '"') THEN {_filled(held)} WHEN {matched(x, _INTEGER)} THEN {x} END"""
     )
 
 
-def _name_value(value: Any, dialect: str) -> str | None:
+def name_value(value: Any, dialect: str) -> str | None:
     if isinstance(value, Number):
         return str(value) if re.fullmatch(_INTEGER, value) else None
     return value if isinstance(value, str) and value.strip(BLANKS) else None
@@ -87,31 +87,31 @@ def _whole_sql(x: str, dialect: str) -> str:
     number = f"TRY_CAST({x} AS BIGINT)"
     # A text that the number prints as needs no pattern, which is the dear part; all usual numbers are such.
     plain = f"{number} >= 0 AND {number}::VARCHAR = {x}"
-    return f"CASE WHEN {plain} THEN {number} WHEN {_matches(x, _WHOLE)} THEN {number} END"
+    return f"CASE WHEN {plain} THEN {number} WHEN {matched(x, _WHOLE)} THEN {number} END"
 
 
-def _is_scalar(value: Any, dialect: str) -> bool:
+def is_scalar(value: Any, dialect: str) -> bool:
     """Whether a value may be a number at all: in JSON a number and no text, in CSV a cell."""
     return isinstance(value, Number) if dialect == "json" else isinstance(value, str)
 
 
 def _whole_value(value: Any, dialect: str) -> int | None:
-    if not _is_scalar(value, dialect) or not re.fullmatch(_WHOLE, value):
+    if not is_scalar(value, dialect) or not re.fullmatch(_WHOLE, value):
         return None
     number = int(value.removesuffix(".0"))
     return number if number < 2**63 else None
 
 
-def _flag_sql(x: str, dialect: str) -> str:
+def flag_sql(x: str, dialect: str) -> str:
     said = f"lower({x})" if dialect == "csv" else x
     true, false = (", ".join(map(quoted, words)) for words in (_TRUE, _FALSE))
     return f"CASE WHEN {said} IN ({true}) THEN true WHEN {said} IN ({false}) THEN false END"
 
 
-def _flag_value(value: Any, dialect: str) -> bool | None:
+def flag_value(value: Any, dialect: str) -> bool | None:
     if isinstance(value, bool):
         return value
-    if not _is_scalar(value, dialect):
+    if not is_scalar(value, dialect):
         return None
     said = value.lower() if dialect == "csv" else value
     return True if said in _TRUE else False if said in _FALSE else None
@@ -119,17 +119,17 @@ def _flag_value(value: Any, dialect: str) -> bool | None:
 
 def _number_sql(x: str, dialect: str) -> str:
     number = f"TRY_CAST({x} AS DOUBLE)"
-    return f"CASE WHEN {_matches(x, _NUMBER)} AND isfinite({number}) THEN {number} END"
+    return f"CASE WHEN {matched(x, NUMBER_TEXT)} AND isfinite({number}) THEN {number} END"
 
 
 def _number_value(value: Any, dialect: str) -> float | None:
-    if not _is_scalar(value, dialect) or not re.fullmatch(_NUMBER, value):
+    if not is_scalar(value, dialect) or not re.fullmatch(NUMBER_TEXT, value):
         return None
     number = float(value)
     return number if math.isfinite(number) else None
 
 
-def _filled_set(labels: str) -> str:
+def filled_set(labels: str) -> str:
     trimmed = f"list_transform({labels}, lambda l: trim(l, {quoted(BLANKS)}))"
     return f"CASE WHEN NOT list_contains({trimmed}, '') THEN list_distinct({labels}) END"
 
@@ -137,19 +137,17 @@ def _filled_set(labels: str) -> str:
 def _labels_sql(x: str, dialect: str) -> str:
     if dialect == "csv":
         return f"CASE WHEN {x} IS NULL THEN []::VARCHAR[] ELSE {_labels_of_text(x)} END"
-    listed = _filled_set(f"CAST({x}::JSON AS VARCHAR[])")
+    listed = filled_set(f"CAST({x}::JSON AS VARCHAR[])")
     text = _labels_of_text(f"trim(json_extract_string({x}, '$'), {quoted(BLANKS)})")
-    return (
-        f"""CASE WHEN {_matches(x, _LABEL_LIST)} THEN {listed} WHEN starts_with({x}, '"') THEN {text} END"""
-    )
+    return f"""CASE WHEN {matched(x, LABEL_LIST)} THEN {listed} WHEN starts_with({x}, '"') THEN {text} END"""
 
 
 def _labels_of_text(text: str) -> str:
-    listed = _filled_set(f"CAST({text}::JSON AS VARCHAR[])")
-    parts = _filled_set(f"list_transform(string_split({text}, '|'), lambda l: trim(l, {quoted(BLANKS)}))")
+    listed = filled_set(f"CAST({text}::JSON AS VARCHAR[])")
+    parts = filled_set(f"list_transform(string_split({text}, '|'), lambda l: trim(l, {quoted(BLANKS)}))")
     return (
         f"CASE WHEN {text} = '' THEN []::VARCHAR[] WHEN NOT starts_with({text}, '[') THEN {parts} "
-        f"WHEN {_matches(text, _LABEL_LIST)} AND json_valid({text}) THEN {listed} END"
+        f"WHEN {matched(text, LABEL_LIST)} AND json_valid({text}) THEN {listed} END"
     )
 
 
@@ -159,70 +157,24 @@ def _labels_value(value: Any, dialect: str) -> list[str] | None:
         if not text:
             return []
         if not text.startswith("["):
-            return _filled_list([part.strip(BLANKS) for part in text.split("|")])
+            return filled_list([part.strip(BLANKS) for part in text.split("|")])
         try:
             value = json_value(text)
         except TextError:
             return None
-    return _filled_list(value) if isinstance(value, list) and not isinstance(value, Pairs) else None
+    return filled_list(value) if isinstance(value, list) and not isinstance(value, Pairs) else None
 
 
-def _filled_list(labels: list[Any]) -> list[str] | None:
+def filled_list(labels: list[Any]) -> list[str] | None:
     fine = all(
         isinstance(name, str) and not isinstance(name, Number) and name.strip(BLANKS) for name in labels
     )
     return list(dict.fromkeys(labels)) if fine else None
 
 
-def _verdict_sql(x: str, dialect: str) -> str:
-    whole = f"CASE {x} WHEN '1.0' THEN true WHEN '0.0' THEN false END"
-    return f"coalesce({_flag_sql(x, dialect)}, {whole})"
-
-
-def _verdict_value(value: Any, dialect: str) -> bool | None:
-    if _is_scalar(value, dialect) and value in ("1.0", "0.0"):
-        return bool(value == "1.0")
-    return _flag_value(value, dialect)
-
-
-def _label_sql(x: str, dialect: str) -> str:
-    is_list = _matches(x, _LABEL_LIST)
-    listed = _filled_set(f"CAST({x}::JSON AS VARCHAR[])")
-    if dialect == "csv":
-        return f"CASE WHEN {is_list} AND json_valid({x}) THEN {listed} ELSE [{x}] END"
-    held = f"json_extract_string({x}, '$')"
-    text = f"CASE WHEN trim({held}, {quoted(BLANKS)}) = '' THEN []::VARCHAR[] ELSE [{held}] END"
-    plain = f"{x} IN ('true', 'false') OR {_matches(x, _NUMBER)}"
-    return (
-        f"""CASE WHEN starts_with({x}, '"') THEN {text} WHEN {is_list} THEN {listed} """
-        f"WHEN {plain} THEN [{x}] END"
-    )
-
-
-def _label_value(value: Any, dialect: str) -> list[str] | None:
-    if dialect == "csv":
-        return _labels_of_cell(value)
-    if isinstance(value, bool):
-        return ["true" if value else "false"]
-    if isinstance(value, Number):
-        return [str(value)] if re.fullmatch(_NUMBER, value) else None
-    if isinstance(value, str):
-        return [value] if value.strip(BLANKS) else []
-    return _filled_list(value) if isinstance(value, list) and not isinstance(value, Pairs) else None
-
-
-def _labels_of_cell(cell: str) -> list[str] | None:
-    if re.fullmatch(_LABEL_LIST, cell):
-        try:
-            return _filled_list(json_value(cell))
-        except TextError:
-            pass
-    return [cell]
-
-
-NAME = Rule("text that is not empty, or a whole number", _name_sql, _name_value, "VARCHAR")
+NAME = Rule("text that is not empty, or a whole number", name_sql, name_value, "VARCHAR")
 WHOLE = Rule("a whole number from 0 to 9223372036854775807", _whole_sql, _whole_value, "BIGINT")
-FLAG = Rule("true or false (or 1 or 0)", _flag_sql, _flag_value, "BOOLEAN")
+FLAG = Rule("true or false (or 1 or 0)", flag_sql, flag_value, "BOOLEAN")
 NUMBER = Rule("a finite number", _number_sql, _number_value, "DOUBLE")
 LABELS = Rule(
     'a list of labels such as ["s1", "s2"], or text such as "s1|s2", without an empty label',
@@ -230,17 +182,6 @@ LABELS = Rule(
     _labels_value,
     "VARCHAR[]",
 )
-
-VERDICT = Rule("true or false (or 1 or 0)", _verdict_sql, _verdict_value, "BOOLEAN")
-"""A flag that may be written as 1.0 or 0.0, as metrics are."""
-
-LABEL = Rule(
-    "a label (text, a number or a flag) or a list of labels, none of them empty",
-    _label_sql,
-    _label_value,
-    "VARCHAR[]",
-)
-"""A cell of other tools: one label as it stands, whatever is in it, or a list; a blank text is no label."""
 
 
 def fault_of(

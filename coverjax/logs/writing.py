@@ -10,6 +10,7 @@ import numpy as np
 
 from coverjax.foundation.checks import InputError
 from coverjax.foundation.files import whole_file
+from coverjax.logs.cells import cell_of_name
 from coverjax.logs.log import SampleLog
 
 
@@ -41,7 +42,9 @@ def write_log(log: SampleLog, path: str | os.PathLike[str]) -> None:
 def write_declared(log: SampleLog, path: str | os.PathLike[str]) -> None:
     """Write the declared strategies as CSV with columns `input`, `strategy`, a line for each pair.
 
-    An input that is there with several methods is written once.
+    An input that is there with several methods is written once. A name with blanks at its ends, or that
+    starts with ``[``, is written as a JSON list of itself, which `read_log` reads as the name. A log none of
+    whose inputs has a declared strategy gives a header alone.
 
     Raises:
         InputError: the path can't be written to.
@@ -55,7 +58,7 @@ def write_declared(log: SampleLog, path: str | os.PathLike[str]) -> None:
     with whole_file(path) as part, part.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["input", "strategy"])
-        writer.writerows(pairs)
+        writer.writerows([cell_of_name(str(name)) for name in pair] for pair in pairs)
 
 
 def _lines(log: SampleLog) -> Iterator[dict[str, Any]]:

@@ -260,7 +260,7 @@ def test_counts_give_the_same_coverage_and_say_what_they_cannot_tell(files, tmp_
 
 
 def test_very_large_files_are_counted_and_it_is_said(files, capsys, monkeypatch):
-    monkeypatch.setattr("coverjax.cli.estimate.COUNTED_ABOVE", 100)
+    monkeypatch.setattr("coverjax.cli.log_reading.COUNTED_ABOVE", 100)
     argv = files(random_log())
     code, out, err = run(capsys, *argv, "--json")
     assert code == 0
@@ -269,6 +269,26 @@ def test_very_large_files_are_counted_and_it_is_said(files, capsys, monkeypatch)
     code, out, err = run(capsys, *argv, "--json", "--ordered")
     assert err == ""
     assert json.loads(out)["methods"][0]["log"]["counts_only"] is False
+
+
+def test_very_large_files_with_trials_are_kept_and_it_is_said(files, capsys, monkeypatch):
+    monkeypatch.setattr("coverjax.cli.log_reading.COUNTED_ABOVE", 100)
+    matches = np.random.default_rng(0).random((3, 2, 4, 3)) < 0.5
+    code, out, err = run(capsys, *files(cj.SampleLog.from_arrays(matches)), "--json")
+    assert code == 0
+    assert "with trials: all samples are kept" in err
+    assert json.loads(out)["methods"][0]["log"]["trials"] == 2
+
+
+def test_a_minimum_score_goes_with_counts(files, capsys):
+    score = np.random.default_rng(0).random((6, 8))
+    argv = files(random_log(score=score))
+    told = [
+        json.loads(run(capsys, *argv, "--min-score", "0.5", "--json", *more)[1])["methods"][0]["kinds"]
+        for more in ([], ["--counts"])
+    ]
+    means = [kinds["correct"]["curves"]["coverage"]["mean"] for kinds in told]
+    np.testing.assert_allclose(*means, rtol=1e-12)
 
 
 def test_labels_of_strangers(files, tmp_path, capsys):

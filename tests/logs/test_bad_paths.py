@@ -102,7 +102,12 @@ def test_options_that_contradict(folder):
     (folder / "a.jsonl").write_text(GOOD)
     (folder / "c.jsonl").write_text(COUNTS)
     (folder / "i.jsonl").write_text('{"id": "p", "c": 1, "n": 2}\n')
-    failing("format: ", "must be one of auto, counts, id_c_n, native, noveltybench", "a.jsonl", format="csv")
+    failing(
+        "format: ",
+        "must be one of auto, counts, evalplus, human_eval, id_c_n, inspect,",
+        "a.jsonl",
+        format="csv",
+    )
     failing("format: ", "must be a name", "a.jsonl", format=None)
     failing("ordered: ", "counts forget the order", "a.jsonl", counts=True, ordered=True)
     failing("ordered: ", "counts hold no order", "c.jsonl", ordered=True)

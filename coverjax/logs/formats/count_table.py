@@ -3,7 +3,7 @@
 from coverjax.logs.counts import CountTable
 from coverjax.logs.files import LogFile
 from coverjax.logs.formats.base import Format, Source
-from coverjax.logs.formats.tallies import Columns, read_counts
+from coverjax.logs.formats.tallies import NO_SCORES, Columns, read_counts
 
 
 def _recognises(file: LogFile) -> bool:
@@ -15,4 +15,4 @@ def _read(source: Source) -> CountTable:
     return read_counts(source, Columns(input="input", strategy="strategy"))
 
 
-FORMAT = Format("counts", "input, strategy, c, n", _recognises, _read)
+FORMAT = Format("counts", "input, strategy, c, n", _recognises, _read, no_min_score=NO_SCORES)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from coverjax.foundation.checks import file_error, listed, shown
+from coverjax.logs.cells import LABEL
 from coverjax.logs.counts import CountTable
 from coverjax.logs.documents import Part, parts
 from coverjax.logs.files import LogFile
@@ -18,7 +19,6 @@ from coverjax.logs.formats.choices import one_choice
 from coverjax.logs.formats.flattened import Row, read_rows
 from coverjax.logs.jsontext import Pairs, TextError, kind_name, record_of
 from coverjax.logs.log import SampleLog
-from coverjax.logs.rules import LABEL
 
 EVAL, BASE, PLUS = "eval", "base", "plus"
 STATUSES = ("pass", "fail", "timeout")

@@ -6,12 +6,13 @@ twice is two samples. Source: github openai/human-eval, human_eval/evaluation.py
 version 1.0.3.
 """
 
+from coverjax.logs.cells import LABEL, VERDICT
 from coverjax.logs.counts import CountTable
 from coverjax.logs.files import LogFile
 from coverjax.logs.formats.base import Format, Source
 from coverjax.logs.formats.rows import chosen_field, found_rows, read_found
 from coverjax.logs.log import SampleLog
-from coverjax.logs.rules import LABEL, NAME, VERDICT, Field
+from coverjax.logs.rules import NAME, Field
 
 TASK = Field("task_id", NAME, required=True)
 PASSED = Field("passed", VERDICT, required=True)

@@ -6,7 +6,7 @@ The table has one label, "correct", so that coverage is pass@k (Chen et al. 2021
 from coverjax.logs.counts import CountTable
 from coverjax.logs.files import LogFile
 from coverjax.logs.formats.base import Format, Source
-from coverjax.logs.formats.tallies import Columns, read_counts
+from coverjax.logs.formats.tallies import NO_SCORES, Columns, read_counts
 
 
 def _recognises(file: LogFile) -> bool:
@@ -17,4 +17,4 @@ def _read(source: Source) -> CountTable:
     return read_counts(source, Columns(input="id", label="correct"))
 
 
-FORMAT = Format("id_c_n", "id, c, n", _recognises, _read)
+FORMAT = Format("id_c_n", "id, c, n", _recognises, _read, no_min_score=NO_SCORES)

@@ -4,9 +4,9 @@ import dataclasses
 from typing import Any
 
 from coverjax.foundation.checks import InputError, shown
+from coverjax.logs.cells import LABEL
 from coverjax.logs.formats.verdicts import as_verdict
 from coverjax.logs.jsontext import Pairs
-from coverjax.logs.rules import LABEL
 
 PARTS = ("value", "answer")
 ENTRIES = ("metadata.", "value.")

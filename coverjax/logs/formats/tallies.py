@@ -12,6 +12,9 @@ from coverjax.logs.locating import Record, raise_fault
 from coverjax.logs.rules import NAME, WHOLE, Field
 from coverjax.logs.tables import RefusedError, numbered, refusing, relation
 
+NO_SCORES = "counts have no scores; read the samples themselves, or leave it out"
+"""Why counts take no minimum score."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Columns:

@@ -9,6 +9,7 @@ tau_bench/types.py (`EnvRunResult`) and tau_bench/run.py (`display_metrics`).
 from typing import Any, NoReturn
 
 from coverjax.foundation.checks import shown
+from coverjax.logs.cells import LABEL
 from coverjax.logs.counts import CountTable
 from coverjax.logs.files import LogFile
 from coverjax.logs.formats.base import Format, Source
@@ -16,7 +17,7 @@ from coverjax.logs.formats.rows import Repeat, chosen_field, found_rows, read_fo
 from coverjax.logs.jsontext import Pairs
 from coverjax.logs.locating import Record, raise_repeat
 from coverjax.logs.log import SampleLog
-from coverjax.logs.rules import LABEL, NAME, NUMBER, WHOLE, Field, Rule
+from coverjax.logs.rules import NAME, NUMBER, WHOLE, Field, Rule
 
 CLOSE = 1e-6
 """How near to 1 a reward must be: `REWARD_SUCCESS_MIN` and `REWARD_SUCCESS_MAX` of tau-bench."""

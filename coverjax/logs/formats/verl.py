@@ -10,12 +10,13 @@ verl/trainer/ppo/ray_trainer.py.
 from typing import NoReturn
 
 from coverjax.foundation.checks import file_error, listed
+from coverjax.logs.cells import LABEL, VERDICT
 from coverjax.logs.counts import CountTable
 from coverjax.logs.files import LogFile
 from coverjax.logs.formats.base import Format, Source
 from coverjax.logs.formats.rows import Found, chosen_field, found_rows, read_found
 from coverjax.logs.log import SampleLog
-from coverjax.logs.rules import LABEL, NAME, NUMBER, VERDICT, WHOLE, Field
+from coverjax.logs.rules import NAME, NUMBER, WHOLE, Field
 
 PROMPT = Field("input", NAME, required=True)
 SCORE = Field("score", NUMBER, required=True)

@@ -14,13 +14,14 @@ from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from coverjax.foundation.checks import InputError, file_error, listed, shown
+from coverjax.logs.cells import VERDICT
 from coverjax.logs.counts import CountTable
 from coverjax.logs.files import LogFile
 from coverjax.logs.formats.base import Format, Source
 from coverjax.logs.formats.rows import Found, found_rows, read_found
 from coverjax.logs.locating import Record, raise_fault, raise_repeat
 from coverjax.logs.log import SampleLog
-from coverjax.logs.rules import LABELS, NAME, VERDICT, Field
+from coverjax.logs.rules import LABELS, NAME, Field
 from coverjax.logs.tables import RefusedError, keys_of, refusing
 
 INPUTS = ("input", "id", "task_id")
