@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 WORKERS ?= 2
 
-.PHONY: demo test test-slow test-x64 docs check format bench bench-smoke clean
+.PHONY: demo soak test test-slow test-x64 docs check format bench bench-smoke clean
 
 # What x64 could change: everything that computes with JAX.
 NUMERIC := tests/foundation tests/model tests/closed_form tests/montecarlo tests/estimators tests/inference \
@@ -34,6 +34,9 @@ test-x64: $(READY)        ## the second lane: what computes, with x64 on
 
 docs: $(READY)            ## every example in docstrings, README and docs is run
 	$(BIN)/python -m pytest -q -p no:cacheprovider --doctest-modules --doctest-glob='*.md' coverjax README.md docs
+
+soak: $(READY)            ## a sweep killed at fifty random moments, resumed each time
+	COVERJAX_SOAK=50 $(BIN)/python -m pytest -q tests/sweep/test_survival.py
 
 check: $(READY)           ## format, lint, types
 	$(BIN)/ruff format --check .

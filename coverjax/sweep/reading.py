@@ -76,6 +76,10 @@ class _Reader:
                 f"at most {MOST_CELLS:,} combinations; got {sweep.combinations:,}: split the sweep",
             )
         self.require_used(sweep)
+        for place, name in sweep.figures.items():
+            if name not in sweep.varied:
+                varied = ", ".join(sweep.varied) or "nothing"
+                raise self.error("figures", place, f"{name} has one value in this sweep; varied: {varied}")
         return checking.with_policies(sweep, self.policies(), self.error)
 
     # -- settings and axes -------------------------------------------------------------------------

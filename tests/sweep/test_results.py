@@ -146,7 +146,7 @@ def test_figures_and_summary_repeat_to_the_byte(finished, tmp_path):
     assert (base["policy"], base["wins"], base["rival"], base["gain"]) == ("BaseNoRepeat", 0, False, 1.0)
     text = sweep_summary.sweep_text(told)
     assert max(map(len, text.splitlines())) <= 80
-    assert "exponent (3), strategies (2)" in text
+    assert "exponent (3), strategies (2)" in " ".join(text.split())
 
 
 def test_gain_maps_show_numbers_and_grey_for_none():
