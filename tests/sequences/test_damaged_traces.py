@@ -188,6 +188,11 @@ BY_HAND = [
     (ADD, "add 40+85", "40+80=120;120+5=125;125+0=125;125+0=125>125", INVALID, "", True),
     (ADD, "add 47+80", "47+80=127;127+0=127>127", UNIQUE, "jump_high_first", True),
     (ADD, "add 47+80", "47+80=127>127", OFF, "", True),
+    (ADD, "add 47+85", "47+80=1000127;127+5=132>132", UNREADABLE, None, False),
+    (ADD, "add 47+85", "47+80=127;127+5=132>1000000", UNREADABLE, None, False),
+    (ADD, "add 47+85", "47+80=127;127+5=132>999999", UNIQUE, "jump_high_first", False),
+    (EQUATION, "solve 12x+4=6x+16", "1000000x+4=16>2", UNREADABLE, None, False),
+    (GRID, "path a1 c3", "a1;a2;a3;b3;c3>1000000", UNREADABLE, None, False),
     (ADD, "add 47+85", "47+80=0127;127+5=132>132", UNREADABLE, None, False),
 ]
 
@@ -230,6 +235,7 @@ def misspelt(steps, answer):
             joined(steps, answer).replace(at, at + strange, 1) for strange in (" ", "!", "-", "\u0661")
         )
     yield from (joined(steps, answer) + more for more in (";", ">", " x", "." + answer, ">" + answer))
+    yield from (joined(steps, digits) for digits in ("1" * 11, "1" * 5000))
     if not steps[0].isdigit():  # a list of digits may begin with 0, a number may not
         yield joined(steps, "0" + answer)
 
