@@ -118,6 +118,8 @@ BY_HAND = [
         True,
     ),
     (GRID, "path a1 c1 not b1", "c1;c2;b2;a2;a1>4", UNIQUE, "from_goal", True),
+    (GRID, "path a3 c3 not b3", "a3;a4;b4;c4;c3>4", OFF, "", True),
+    (GRID, "path a3 c3 not b3", "c3;c2;b2;a2;a3>4", UNIQUE, "from_goal", True),
     # linear_equation_solving
     (EQUATION, "solve 12x+4=6x+16", "6x+4=16;6x=12;x=2>2", UNIQUE, "variables_first", True),
     (EQUATION, "solve 12x+4=6x+16", "12x=6x+12;6x=12;x=2>2", UNIQUE, "constants_first", True),
