@@ -417,8 +417,8 @@ def test_csv_files_with_other_columns_and_orders(tmp_path):
 
 
 def test_parquet_of_other_types(tmp_path):
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    pa = pytest.importorskip("pyarrow", reason="another writer of Parquet; the extra `bench` brings it")
+    pq = pytest.importorskip("pyarrow.parquet")
 
     pq.write_table(
         pa.table(
