@@ -5,11 +5,16 @@ from ._version import __version__ as __version__
 from .closed_form.forms import exact as exact
 from .closed_form.times import expected_time_full as expected_time_full
 from .curves import Curves as Curves
+from .curves import Extrapolation as Extrapolation
 from .estimators.agreement import Agreement as Agreement
 from .estimators.agreement import label_agreement as label_agreement
 from .estimators.label_noise import corrected_coverage as corrected_coverage
 from .estimators.label_noise import noisy_coverage as noisy_coverage
 from .estimators.label_noise import phantom_coverage as phantom_coverage
+from .estimators.equal_coverage import EqualCoverage as EqualCoverage
+from .estimators.equal_coverage import compare_at_equal_coverage as compare_at_equal_coverage
+from .estimators.extrapolation import chao2 as chao2
+from .estimators.extrapolation import extrapolate as extrapolate
 from .estimators.rarefaction import estimate as estimate
 from .estimators.resampling import SampleInterval as SampleInterval
 from .estimators.resampling import sample_interval as sample_interval
@@ -81,6 +86,7 @@ from .policy.oracle import OracleNoRepeat as OracleNoRepeat
 from .policy.registry import policies as policies
 from .policy.schedule import LatentSchedule as LatentSchedule
 from .report.barcode import plot_barcode as plot_barcode
+from .report.baseline_plots import plot_coverage_against_correctness as plot_coverage_against_correctness
 from .report.plots import plot_coverage as plot_coverage
 from .report.plots import plot_novelty as plot_novelty
 from .report.plots import plot_time_to_coverage as plot_time_to_coverage

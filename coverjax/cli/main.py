@@ -13,6 +13,7 @@ from coverjax._version import __version__
 
 VERBS = {
     "estimate": ("coverjax.cli.estimate", "coverage curves, intervals and figures of a log of samples"),
+    "compare": ("coverjax.cli.compare", "methods of a log against a baseline: gain, who finds what, power"),
     "label": ("coverjax.cli.label", "label the text of samples, and how far other labels agree"),
     "exact": ("coverjax.cli.exact", "exact curves of policies on a known law"),
     "simulate": ("coverjax.cli.simulate", "simulated curves of policies on a known law"),

@@ -84,6 +84,15 @@ def _csv(path: str) -> list[tuple[int | None, dict[str, Any]]]:
     return rows
 
 
+def table_rows(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the line and the values of each row of a table, CSV, JSONL or Parquet; not the empty CSV cells.
+
+    Raises:
+        InputError: there is no such file, or it can't be read, with its line.
+    """
+    yield from _records(_begun(path))
+
+
 def _begun(path: str) -> LogFile:
     if not pathlib.Path(path).is_file():
         raise file_error(path, None, None, "no such file")

@@ -51,7 +51,7 @@ def summary(
             "band": "simultaneous over the budgets (Gaussian multipliers, studentised)",
         },
         "methods": [_method(method) for method in study.methods.values()],
-        "comparisons": [_comparison(pair) for pair in study.comparisons],
+        "comparisons": [comparison_document(pair) for pair in study.comparisons],
         "not_compared": list(study.not_compared),
     }
 
@@ -202,7 +202,8 @@ def _time(found: KindStudy, tau: float) -> dict[str, Any]:
     return with_reason(told, "at least half never get there within the budget")
 
 
-def _comparison(pair: Comparison) -> dict[str, Any]:
+def comparison_document(pair: Comparison) -> dict[str, Any]:
+    """Return a paired comparison as a plain document."""
     low, high = pair.band
     told: dict[str, Any] = {
         "a": pair.a,

@@ -51,10 +51,7 @@ def _heading(study: Study, files: Sequence[dict[str, Any]]) -> str:
     lines = [f"coverjax {__version__}: coverage for k = 1..K samples, K = {study.budget:,}"]
     if not study.consecutive:
         lines[0] += f" ({len(study.budgets)} budgets)"
-    for facts in files[:MOST_FILES]:
-        lines.append(f"{one_line(facts['path'], COLUMNS - 24, middle=True)}  sha256 {facts['sha256'][:12]}..")
-    if len(files) > MOST_FILES:
-        lines.append(f"and {counted(len(files) - MOST_FILES, 'more file')}: their hashes are in --json")
+    lines += file_lines(files, MOST_FILES)
     lines += wrapped(
         f"[low, high]: {100 * study.level:.4g} % {kind} over inputs, at one budget at a time. C(k): expected "
         "fraction of the declared strategies found by k samples. AUC(K): plain mean of C(1..K). F(K): chance "
@@ -62,6 +59,17 @@ def _heading(study: Study, files: Sequence[dict[str, Any]]) -> str:
         COLUMNS,
     )
     return "\n".join(lines)
+
+
+def file_lines(files: Sequence[dict[str, Any]], most: int) -> list[str]:
+    """Return the names of the files that were read, with the start of their hashes."""
+    lines = [
+        f"{one_line(facts['path'], COLUMNS - 24, middle=True)}  sha256 {facts['sha256'][:12]}.."
+        for facts in files[:most]
+    ]
+    if len(files) > most:
+        lines.append(f"and {counted(len(files) - most, 'more file')}: their hashes are in --json")
+    return lines
 
 
 def _overview(study: Study, names: dict[str, str]) -> str:
@@ -183,7 +191,7 @@ def _comparisons(study: Study, names: dict[str, str]) -> str:
     ):
         lines += wrapped(f"Only {next(iter(names.values()))} is compared with each other method.", COLUMNS)
     for pair in study.comparisons:
-        lines += _pair(pair, names)
+        lines += pair_lines(pair, names)
     for refused in study.not_compared:
         lines += wrapped(one_line(refused, 300), COLUMNS, "  ", "! ")
     warned = [pair for pair in study.comparisons if pair.warnings]
@@ -196,7 +204,8 @@ def _comparisons(study: Study, names: dict[str, str]) -> str:
     return "\n".join(lines)
 
 
-def _pair(pair: Comparison, names: dict[str, str]) -> list[str]:
+def pair_lines(pair: Comparison, names: dict[str, str]) -> list[str]:
+    """Return two lines: the difference at the last budget, and where the band decides."""
     a, b = names.get(pair.a, pair.a), names.get(pair.b, pair.b)
     last = _value(pair.difference[-1], sign=True)
     head = f"{a} - {b}: {last} at k = {pair.budgets[-1]:,}, over {counted(pair.inputs, 'input')}"

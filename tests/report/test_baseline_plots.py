@@ -1,0 +1,28 @@
+"""Coverage against correctness, drawn."""
+
+import numpy as np
+import pytest
+from sample_logs import flagged_log
+
+import coverjax as cj
+
+
+def test_lines_have_their_points_and_ends():
+    curves = {"a": cj.utility_curves(flagged_log(seed=1)), "b": cj.utility_curves(flagged_log(seed=2))}
+    ax = cj.plot_coverage_against_correctness(curves)
+    drawn = [line for line in ax.lines if len(line.get_xdata()) == 8]
+    for line, own in zip(drawn, curves.values(), strict=True):
+        np.testing.assert_array_equal(line.get_xdata(), own.mean().coverage[0])
+        np.testing.assert_array_equal(line.get_ydata(), own.mean().utility["pass_at_k"][0])
+    assert [text.get_text() for text in ax.texts] == ["a, k = 8", "b, k = 8"]
+    low, high = ax.get_xlim()
+    assert low < min(own.mean().coverage[0, 0] for own in curves.values())
+    assert high >= max(own.mean().coverage[0, -1] for own in curves.values())
+    assert "over 6 inputs" in ax.get_title(loc="left")
+
+
+def test_other_utilities_and_wrong_ones():
+    curves = cj.utility_curves(flagged_log(), names=["pass_all_k"])
+    assert cj.plot_coverage_against_correctness(curves, utility="pass_all_k").get_ylabel() == "pass^k"
+    with pytest.raises(cj.InputError, match="pass_at_k: must be a utility of the curves"):
+        cj.plot_coverage_against_correctness(curves)
