@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 WORKERS ?= 2
 
-.PHONY: demo soak test test-slow test-x64 docs check format bench bench-smoke clean
+.PHONY: demo notebooks test-wheel test-newest soak test test-slow test-x64 docs check format bench bench-smoke clean
 
 # What x64 could change: everything that computes with JAX.
 NUMERIC := tests/foundation tests/model tests/closed_form tests/montecarlo tests/estimators tests/inference \
@@ -20,7 +20,7 @@ $(VENV)/.ready-bench: $(READY)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'
 	touch $@
 
-demo: $(READY)            ## a log made on the spot, estimated: tables, figures, summary in coverjax-demo/
+demo: $(READY)            ## the ladder on built-in tasks: figures, tables and report.html in coverjax-demo/
 	$(BIN)/coverjax demo --out coverjax-demo
 
 test: $(READY)            ## the default tests: x64 off, as users have it
@@ -52,6 +52,26 @@ bench: $(VENV)/.ready-bench   ## the speed table at full size, written to benchm
 
 bench-smoke: $(VENV)/.ready-bench
 	$(BIN)/python -m benchmarks.table --smoke
+
+notebooks: $(READY)       ## the notebooks as .ipynb with their output, in build/notebooks
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[notebooks]'
+	mkdir -p build/notebooks
+	for file in notebooks/*.py; do \
+	  $(BIN)/jupytext --quiet --to ipynb --output build/notebooks/$$(basename $$file .py).ipynb $$file || exit 1; \
+	done
+	$(BIN)/jupyter nbconvert --log-level WARN --to notebook --execute --inplace build/notebooks/*.ipynb
+
+test-wheel:               ## wheel and sdist, built and used in an empty environment
+	bash tools/wheel.sh $(PYTHON)
+
+NEWEST_PYTHON ?= python3.13
+NEWEST_TESTS  ?= tests
+
+test-newest:              ## the default tests with the newest Python and the newest of everything, unpinned
+	$(NEWEST_PYTHON) -m venv build/newest
+	build/newest/bin/python -m pip install --quiet --upgrade --upgrade-strategy eager --editable '.[test]'
+	build/newest/bin/python -m pip list 2>/dev/null | grep -E '^(jax|jaxlib|numpy|equinox|optax|matplotlib) '
+	build/newest/bin/python -m pytest -q -n $(WORKERS) -m "not slow" $(NEWEST_TESTS)
 
 clean:
 	rm -rf $(VENV) coverjax-demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
