@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from coverjax.foundation.checks import InputError, fraction, listed, shown
+from coverjax.foundation.checks import fraction
 from coverjax.inference.bounded import bounded_interval
 from coverjax.inference.jackknife import jackknife_interval
 from coverjax.inference.units import Interval
@@ -24,6 +24,7 @@ from coverjax.sequences.agreements import (
 )
 from coverjax.sequences.assignment import aligned_shares, one_to_one, twins
 from coverjax.sequences.forced import ForcedSamples, GeneratorTable
+from coverjax.sequences.references import references_of
 
 DEAD = 0.01
 """A latent that the router draws less often than this is dead."""
@@ -146,8 +147,10 @@ def evaluate(
     Args:
         forced: the samples, or a log with their latents.
         router: r(z | x) [inputs, latents]; rows sum to 1.
-        reference: the frequencies of strategies that the model was fitted to: an array [strategies] or
-            [inputs, strategies], or one a family by name. What they lack to 1 is off-strategy.
+        reference: the frequencies of strategies that the model was fitted to: by strategy (the safest with
+            a log, whose strategies stand in its own order); or an array [strategies] or
+            [inputs, strategies] in column order, or one a family by name. What they lack to 1 is
+            off-strategy.
         level: nominal level of the intervals, a fraction.
 
     Raises:
@@ -169,7 +172,7 @@ def evaluate(
     samples = ForcedSamples.from_log(forced) if isinstance(forced, SampleLog) else forced
     level = fraction("level", level)
     given = _checked_router(router, samples)
-    references = _references(reference, samples)
+    references = references_of(reference, samples)
     sets, probs = samples.sets()
     families = {}
     for name in dict.fromkeys(samples.families):
@@ -275,40 +278,6 @@ def _ratio(part: float, whole: float) -> float:
 def _checked_router(router: Any, samples: ForcedSamples) -> Float[np.ndarray, "inputs latents"]:
     model = RouterGenerator(router, np.zeros((samples.inputs, samples.latents, 1)), ids=samples.ids.tolist())
     return model.router
-
-
-def _references(reference: Any, samples: ForcedSamples) -> dict[str, np.ndarray]:
-    """Return the reference of each family that has one, by input, [inputs, strategies and off-strategy]."""
-    if reference is None:
-        return {}
-    names = dict.fromkeys(samples.families)
-    if not isinstance(reference, Mapping):
-        if len(names) > 1 and np.ndim(reference) < 2:
-            raise InputError(
-                f"reference: must be one a family by name: there are {listed(names)}; got {shown(reference)}"
-            )
-        whole = np.asarray(reference, dtype=np.float64)
-        reference = {name: whole[samples.rows(name)] if whole.ndim == 2 else whole for name in names}
-    strange = set(reference) - set(names)
-    if strange:
-        raise InputError(
-            f"reference: must name families that were drawn; there is no {listed(sorted(strange))}"
-        )
-    return {name: _reference(name, shares, samples) for name, shares in reference.items()}
-
-
-def _reference(name: str, shares: Any, samples: ForcedSamples) -> Float[np.ndarray, "inputs parts"]:
-    rows = samples.rows(name)
-    width = len(samples.names[rows[0]])
-    given = np.asarray(shares, dtype=np.float64)
-    if given.shape[-1:] != (width,) or given.shape[:-1] not in ((), (len(rows),)):
-        raise InputError(
-            f"reference: must be [{width}] or [{len(rows)}, {width}] for {name}; got shape {given.shape}"
-        )
-    if not ((given >= 0.0).all() and (given.sum(axis=-1) <= 1.0 + 1e-6).all()):
-        raise InputError(f"reference: must be shares that sum to at most 1; got {shown(given.tolist())}")
-    table = np.broadcast_to(given, (len(rows), width))
-    return np.concatenate([table, np.maximum(1.0 - table.sum(axis=1, keepdims=True), 0.0)], axis=1)
 
 
 def _warnings(found: FamilyEvaluation) -> tuple[str, ...]:

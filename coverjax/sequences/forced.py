@@ -142,10 +142,15 @@ class ForcedSamples:
         """Sort the samples of a log by their latents. Labels outside the declared set are left out.
 
         Raises:
-            InputError: the log has no latents, or not the same number of samples for each input and latent.
+            InputError: the log has no latents or no declared strategies, several methods, or not the same
+                number of samples for each input and latent.
         """
         if log.latent is None:
             raise InputError("log: must have the latent of each sample in its column `latent`; it has none")
+        if not log.declared_given:
+            raise InputError(
+                "log: must come with its declared strategies, the denominator: read it with `declared`"
+            )
         if log.method is not None and len(set(log.method.tolist())) > 1:
             raise InputError(
                 f"log: must hold one method; got {listed(sorted(set(log.method.tolist())))}: take its rows"

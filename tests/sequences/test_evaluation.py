@@ -1,5 +1,6 @@
 """Evaluation of latents: every measure by enumeration, in closed cases, and on damaged input."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -279,6 +280,13 @@ class TestFamilies:
             assert point(both.agreement["equality"]) == point(alone.agreement["equality"])
             assert point(both.local_coverage) == point(alone.local_coverage)
             assert point(both.total_variation) == pytest.approx(point(alone.total_variation), abs=1e-12)
+        rows = np.array([[0.7, 0.3, 0.0]] * 4 + [[0.5, 0.3, 0.2]] * 5)
+        by_input = cj.sequences.evaluate(samples, router, rows)
+        by_strategy = cj.sequences.evaluate(
+            samples, router, {"a/1": 0.7, "a/2": 0.3, "b/2": 0.3, "b/1": 0.5, "b/3": 0.2}
+        )
+        assert by_input.overall == pytest.approx(found.overall)
+        assert by_strategy.overall == pytest.approx(found.overall)
         for measure in ("fidelity", "local_coverage"):
             values = [point(getattr(family, measure)) for family in found.families.values()]
             assert found.overall[measure] == pytest.approx(np.mean(values))
@@ -334,6 +342,38 @@ class TestForced:
         assert point(only(one).valid) == pytest.approx(point(only(two).valid), abs=1e-12)
         assert only(one).table.mean.tolist() == only(two).table.mean.tolist()
         assert only(one).correct is None
+
+    def test_a_log_that_was_written_and_read(self, tmp_path, rng):
+        """Twelve latents, so that "10" sorts before "2", and strategies in no alphabetical order."""
+        task = cj.sequences.task("list_summation", [0.4, 0.3, 0.2, 0.1])
+        inputs = task.sample_inputs(rng, 4)
+        results = np.empty((4, 12, 2), dtype=object)
+        for i, x in enumerate(inputs):
+            for z in range(12):
+                text = task.render(x, task.strategies()[z % 4])
+                results[i, z] = [
+                    task.validate_y_text(x, text),
+                    task.validate_y_text(x, text if z < 8 else "?"),
+                ]
+        forced = cj.sequences.ForcedSamples.from_results(results, task, inputs)
+        log = cj.SampleLog.from_arrays(
+            forced.matches.reshape(4, 24, 4),
+            latent=np.tile(np.repeat(np.arange(12), 2), (4, 1)),
+            labels=forced.names,
+            ids=[task.render_x(x) for x in inputs],
+        )
+        cj.write_log(log, tmp_path / "log.jsonl")
+        cj.write_declared(log, tmp_path / "declared.csv")
+        again = cj.read_log(tmp_path / "log.jsonl", declared=tmp_path / "declared.csv")
+        router = rng.dirichlet(np.ones(12), size=4)
+        shares = dict(zip(task.strategies(), task.frequencies, strict=True))
+        ours = only(cj.sequences.evaluate(forced, router, task.frequencies))
+        order = [task.render_x(x) for x in inputs]
+        theirs = only(cj.sequences.evaluate(again, router[[order.index(i) for i in again.ids]], shares))
+        for read in (lambda f: f.total_variation, lambda f: f.agreement["unique"], lambda f: f.alignment):
+            assert point(read(theirs)) == pytest.approx(point(read(ours)), abs=1e-12)
+        assert theirs.main == ours.main
+        assert theirs.purity == pytest.approx(ours.purity)
 
     def test_tables_with_intervals(self, rng):
         matches, _ = random_case(rng, inputs=7, samples=6)
@@ -403,6 +443,16 @@ def from_log(latent, **more):
             r"results: must be \[inputs, latents",
         ),
         (lambda: from_log(None), "log: must have the latent of each sample"),
+        (
+            lambda: cj.sequences.evaluate(
+                dataclasses.replace(
+                    cj.SampleLog.from_arrays(np.ones((2, 1, 1), bool), latent=[[0], [0]]),
+                    declared_given=False,
+                ),
+                [[1.0]] * 2,
+            ),
+            "log: must come with its declared strategies",
+        ),
         (lambda: from_log([(0, 1, 0)]), "log: must hold equally many samples of every latent"),
         (
             lambda: from_log([(0, 0, 0)] * 2, method=["a", "b"], ids=["x", "y"]),
@@ -411,8 +461,13 @@ def from_log(latent, **more):
         (lambda: evaluated(YES, [[1.0]]), "router|generator"),
         (lambda: evaluated(np.ones((1, 2, 1, 1), bool), [[0.5, 0.2]]), "router"),
         (lambda: evaluated(ONE, [[1.0]], [0.5, 0.5]), r"reference: must be \[1\] or"),
+        (lambda: evaluated(ONE, [[1.0]], [[1.0]] * 3), "reference: must have a row for each of the 1 inputs"),
         (lambda: evaluated(ONE, [[1.0]], [1.5]), "reference: must be shares that sum"),
         (lambda: evaluated(ONE, [[1.0]], {"b": [1.0]}), "there is no b"),
+        (
+            lambda: evaluated(ONE, [[1.0]], {"b": 1.0}),
+            "reference: must give a share for each strategy; missing: 0; unknown: b",
+        ),
         (
             lambda: cj.sequences.evaluate(FORCED(YES, families=["a", "b"]), [[1.0]] * 2, [1.0]),
             "reference: must be one a family by name: there are a, b",
