@@ -145,6 +145,9 @@ def _records(file: LogFile) -> Iterator[tuple[int, dict[str, Any]]]:
                 record = json_record(line)  # says what is wrong
             except TextError as fault:
                 raise file_error(file.path, number, None, str(fault)) from None
+        for field in ("doc_id", RESPONSES):
+            if field not in record:
+                raise file_error(file.path, number, field, f"must be there; got {_got(record, field)}")
         yield number, record
 
 
