@@ -4,7 +4,7 @@ import jax
 import numpy as np
 
 import coverjax as cj
-from benchmarks.harness import Row, against
+from benchmarks.harness import Row, against, arithmetic
 
 
 def drawn_labels(p: np.ndarray, budget: int, trials: int, rng: np.random.Generator) -> np.ndarray:
@@ -50,6 +50,10 @@ def rows(smoke: bool) -> list[Row]:
     part = max(1, inputs // 64)
     size = f"{inputs} inputs x 64 Zipf strategies, {trials} trials"
 
+    # A word a draw; for jumps two of 32 bits for each strategy: its place in the order, its waiting time.
+    drawn = arithmetic(0.0, 8.0 * inputs * 256, words=inputs * trials * 256.0)
+    jumped = arithmetic(0.0, 8.0 * inputs * long, words=inputs * trials * 64.0)
+
     def jump(budget: int) -> cj.Curves:
         return cj.simulate(key, cj.IID(), law, budget, trials, include=(), engine="jump chain")
 
@@ -62,6 +66,7 @@ def rows(smoke: bool) -> list[Row]:
             target=0 if smoke else 300,
             pairs=3,
             scale=inputs / part,
+            floor=jumped,
             difference=_gap,
         ),
         against(
@@ -70,6 +75,7 @@ def rows(smoke: bool) -> list[Row]:
             "NumPy drawing every label",
             lambda: drawn_labels(p, 256, trials, rng),
             target=0 if smoke else 1.5,
+            floor=drawn,
             difference=_gap,
         ),
         against(
@@ -78,6 +84,7 @@ def rows(smoke: bool) -> list[Row]:
             "NumPy jump chain",
             lambda: numpy_jumps(p, long, trials, rng),
             target=0 if smoke else 2,
+            floor=jumped,
             difference=_gap,
         ),
     ]

@@ -4,7 +4,7 @@ import jax
 import numpy as np
 
 import coverjax as cj
-from benchmarks.harness import Row, against
+from benchmarks.harness import Row, against, arithmetic
 
 
 def numpy_optimal(table: np.ndarray, draws: int) -> np.ndarray:
@@ -57,6 +57,8 @@ def rows(smoke: bool) -> list[Row]:
             lambda: numpy_optimal(table, 32),
             target=0 if smoke else 10,
             pairs=3,
+            # Backward: every draw, seen set, latent and strategy; forward: without the latents.
+            floor=arithmetic(4.0 * inputs * 32 * 2**8 * 8 * (8 + 1)),
             difference=lambda ours, theirs: float(np.abs(ours.coverage - theirs).max()),
         )
     ]

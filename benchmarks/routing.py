@@ -13,7 +13,7 @@ import jax
 import numpy as np
 from tqdm import tqdm
 
-from benchmarks.harness import Row, against
+from benchmarks.harness import Row, against, arithmetic
 from coverjax.inference.resampling import resampled_interval, resampled_means
 from coverjax.routing import evidence, routers
 from coverjax.routing.contracts import Inference
@@ -51,6 +51,7 @@ def rows(smoke: bool) -> list[Row]:
         lambda: loop_over_replicates(values, replicates, 1),
         target=0 if smoke else 4,
         pairs=5,
+        floor=arithmetic(2.0 * replicates * tasks * 4, words=replicates * tasks / 2),
         difference=spread,
     )
     table, routes = big_table(smoke)
@@ -63,6 +64,10 @@ def rows(smoke: bool) -> list[Row]:
         "the bootstrap of one contrast alone, NumPy loop",
         lambda: float(loop_over_replicates(table.outcomes.scores[:, :1], replicates, 1).mean()),
         pairs=3,
+        floor=arithmetic(
+            2.0 * replicates * len(table.outcomes.scores) * 15,
+            words=replicates * len(table.outcomes.scores) / 2,
+        ),
     )
     return [bootstrap, evaluation]
 

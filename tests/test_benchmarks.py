@@ -1,0 +1,98 @@
+"""How speed is measured: memory, floors, fitted exponents, the page and its JSON."""
+
+import json
+import time
+
+import numpy as np
+import pytest
+
+from benchmarks import harness, scaling, table
+from benchmarks.harness import Floor, Row, against, growth
+
+ROW = Row("w", "p", 3.0, (2.0, 4.0), 2.5, 1.5, 0.5, 1.5, "counted", 1e-16, 0.05, 2e6, 4e6, 10.0)
+
+
+def test_a_row_on_the_page():
+    line = harness.markdown([ROW]).splitlines()[-1]
+    assert line == (
+        "| w | p | 3x (2 to 4) | 2.5x reached | 1 s | 0.5 s | 1.5 s | 2 MB, 4 MB (part) | 0.05 s: counted "
+        "| 10 % | 1.0e-16 |"
+    )
+    assert harness.markdown([ROW]).splitlines()[0].count("|") == line.count("|")
+    plain = ROW.plain()
+    assert (plain["share_of_floor"], plain["reached"], plain["compilation"]) == (0.1, True, 1.0)
+
+
+def test_the_table_is_written_between_its_markers_and_as_json(tmp_path):
+    page = tmp_path / "RESULTS.md"
+    page.write_text(f"before\n{table.BEGIN}\nold\n{table.END}\nafter\n")
+    table.write(page, "new", [ROW], "here")
+    assert page.read_text() == f"before\n{table.BEGIN}\nnew\n{table.END}\nafter\n"
+    told = json.loads((tmp_path / "RESULTS.json").read_text())
+    assert told["machine"] == "here"
+    assert told["rows"][0]["share_of_floor"] == 0.1
+
+
+def told(call) -> tuple[float, float]:
+    """A clock that a call sets itself: tests of timing on a busy machine would measure the machine."""
+    return call(), 7.0
+
+
+def test_ours_and_the_peer_are_measured_in_pairs(monkeypatch):
+    monkeypatch.setattr(harness, "seconds", told)
+    ours, theirs = iter([5.0, 1.0, 2.0, 4.0, 0.0]), iter([9.0, 3.0, 4.0, 4.0, 0.0])
+    row = against(
+        "w",
+        lambda: next(ours),
+        "p",
+        lambda: next(theirs),
+        pairs=3,
+        scale=2.0,
+        floor=Floor(0.5, "sleep"),
+        note="and more",
+        difference=lambda a, b: a + b,
+    )
+    assert (row.first, row.ours, row.theirs, row.compilation) == (5.0, 2.0, 8.0, 3.0)
+    assert (row.ratio, row.spread) == (4.0, (2.0, 6.0))
+    assert (row.agree, row.floor, row.share) == (14.0, "sleep; and more", 0.25)
+    one = against("w", lambda: 1.0, "p", lambda: 1.0, pairs=1, floor=lambda spent: f"{spent:g} s")
+    assert (one.floor, one.share) == ("1 s", None)
+
+
+@pytest.mark.skipif(growth(lambda: 0) is None, reason="the system does not tell the memory of a process")
+def test_growth_is_what_a_call_holds_at_most():
+    def holds() -> float:
+        block = np.ones(8 << 20)
+        time.sleep(0.02)
+        return float(block[0])
+
+    assert growth(holds) == pytest.approx(64 << 20, abs=16 << 20)
+    assert growth(lambda: 0) < 16 << 20
+
+
+def test_exponents_are_slopes():
+    sizes = [1, 2, 4, 8]
+    assert scaling.slope(sizes, [3.0 * size**1.5 for size in sizes]) == (1.5, 0.0)
+    exponent, error = scaling.slope(sizes, [1.0, 2.1, 3.9, 8.2])
+    assert abs(exponent - 1.0) < 3 * error < 0.2
+    assert np.isnan(scaling.slope([1, 2], [1.0, 2.0])[1])
+
+
+def test_a_study_is_fitted_over_its_upper_half(monkeypatch):
+    monkeypatch.setattr(scaling, "seconds", told)
+    study = scaling.Study("w", "n", "2", [1, 2, 4, 8, 16], lambda n: lambda: 16.0 if n < 4 else 1.0 * n**2)
+    fit = scaling.measure(study)
+    assert (fit.exponent, fit.times) == (2.0, [16.0, 16.0, 16.0, 64.0, 256.0])
+    page = scaling.page([fit], 1.0)
+    assert "| w | n | 1, 16 | 16, 256 | 2.00 ± 0.00 | 2 |" in page
+    assert page.startswith("# How cost grows\n")
+
+
+def test_floors_add_up(monkeypatch):
+    monkeypatch.setattr(harness, "flops_per_second", lambda: 1e9)
+    monkeypatch.setattr(harness, "bytes_per_second", lambda: 1e8)
+    monkeypatch.setattr(harness, "words_per_second", lambda: 1e7)
+    found = harness.arithmetic(1e9, written=1e8, words=1e7)
+    assert found.seconds == pytest.approx(3.0)
+    assert found.words == "1 GFlop as a matrix product, 100 MB of results, 10 million random words"
+    assert harness.arithmetic(2e9) == (2.0, "2 GFlop as a matrix product")
