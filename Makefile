@@ -47,8 +47,9 @@ format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/.ready-bench   ## the speed table at full size, written to benchmarks/RESULTS.md
+bench: $(VENV)/.ready-bench   ## the speed table at full size, and how cost grows, written to benchmarks/
 	$(BIN)/python -m benchmarks.table --write benchmarks/RESULTS.md
+	$(BIN)/python -m benchmarks.scaling --write benchmarks/SCALING.md
 
 bench-smoke: $(VENV)/.ready-bench
 	$(BIN)/python -m benchmarks.table --smoke
