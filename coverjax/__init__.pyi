@@ -86,7 +86,7 @@ from .policy.oracle import OracleNoRepeat as OracleNoRepeat
 from .policy.registry import policies as policies
 from .policy.schedule import LatentSchedule as LatentSchedule
 from .report.barcode import plot_barcode as plot_barcode
-from .report.baseline_plots import plot_coverage_against_correctness as plot_coverage_against_correctness
+from .report.correctness_plot import plot_coverage_against_correctness as plot_coverage_against_correctness
 from .report.plots import plot_coverage as plot_coverage
 from .report.plots import plot_novelty as plot_novelty
 from .report.plots import plot_time_to_coverage as plot_time_to_coverage

@@ -67,6 +67,46 @@ class Spread:
         return getattr(self, name)
 
 
+VERDICTS = ("reliable", "caution", "not comparable")
+"""How far curves beyond the samples may be trusted."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Extrapolation:
+    """How curves go on beyond a log's samples, and how far they may be trusted there.
+
+    Attributes:
+        method: the estimator.
+        marks: "rarefied", "observed" or "extrapolated" (a budget below, at or above the samples of an input),
+            object [inputs, B].
+        influence: what is added to an input's coverage for the spread over inputs, since inputs also bear on
+            each other through what is fitted to all of them; its sum over the inputs in use is 0 [inputs, B].
+        models: mean coverage over the inputs in use under each model that the estimate averages, [B] each.
+        gap: half of the distance between the models [B]; intervals carry it.
+        low, high: interval for the mean over THESE inputs, had each been sampled without end [B]; where
+            nothing is extrapolated it is NaN. (`interval` is for a population of inputs, and wider.)
+        level: nominal level of low and high, a fraction.
+        verdict: "reliable", "caution" or "not comparable", at the largest budget.
+        checks: what the verdict stands on, one dict a check: what, value, reliable_to, caution_to, verdict.
+        warnings: what a reader must know, one line each.
+    """
+
+    method: str
+    marks: np.ndarray
+    influence: np.ndarray
+    models: dict[str, np.ndarray]
+    gap: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    level: float
+    verdict: str
+    checks: tuple[dict[str, Any], ...]
+    warnings: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"Extrapolation(method={self.method!r}, verdict={self.verdict!r}, warnings={self.warnings!r})"
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Curves:
     """Coverage curves of a set of inputs at a set of budgets.
@@ -101,6 +141,7 @@ class Curves:
         n_short: number of inputs with fewer samples than the largest budget: they leave at ALL budgets
             (their rows are NaN), so that the set of inputs never changes along a curve.
         short: which inputs these are, bool [inputs].
+        extrapolation: how curves go on beyond the samples of a log; None where they don't (`extrapolate`).
         method: name of the policy or of the log's method.
         provenance: plain facts about how the curves were made (kind, form, seed, version, what the
             policy saw and knew, who labelled, ...).
@@ -123,6 +164,7 @@ class Curves:
     mc_stderr: Spread | None = None
     subset_sd: Spread | None = None
     short: np.ndarray | None = None
+    extrapolation: Extrapolation | None = None
     method: str = ""
     provenance: dict[str, Any] = dataclasses.field(default_factory=dict)
 

@@ -49,19 +49,24 @@ class Runs:
 
     def average(self, values: np.ndarray) -> np.ndarray:
         """Average [runs, ...] over the trials of each input: [inputs, ...], NaN where an input has none."""
-        if len(self.row) == self.rows and np.array_equal(self.row, np.arange(self.rows)):
-            return values
-        trials = np.bincount(self.row, minlength=self.rows).astype(np.float64)
-        total = np.zeros((self.rows, *values.shape[1:]))
-        np.add.at(total, self.row, values)
-        trials[trials == 0] = np.nan
-        return total / trials.reshape((-1,) + (1,) * (values.ndim - 1))
+        return average_by_row(values, self.row, self.rows)
 
     def average_spread(self, deviations: np.ndarray) -> np.ndarray:
         """Standard deviation of the average over independent trials, from those of the trials."""
         trials = np.bincount(self.row, minlength=self.rows).astype(np.float64)
         shape = (-1,) + (1,) * (deviations.ndim - 1)
         return np.sqrt(self.average(deviations**2) / np.maximum(trials, 1.0).reshape(shape))
+
+
+def average_by_row(values: np.ndarray, row: np.ndarray, rows: int) -> np.ndarray:
+    """Average [runs, ...] over the runs of each of `rows` inputs; NaN where an input has none."""
+    if len(row) == rows and np.array_equal(row, np.arange(rows)):
+        return values
+    trials = np.bincount(row, minlength=rows).astype(np.float64)
+    total = np.zeros((rows, *values.shape[1:]))
+    np.add.at(total, row, values)
+    trials[trials == 0] = np.nan
+    return total / trials.reshape((-1,) + (1,) * (values.ndim - 1))
 
 
 def matched(matches: np.ndarray) -> np.ndarray:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from coverjax.curves import Curves
+from coverjax.curves import VERDICTS, Curves
 from coverjax.foundation.checks import InputError, fraction, one_of
 from coverjax.inference.bands import MULTIPLIERS, critical_value
 from coverjax.inference.bounded import bounded_band
 from coverjax.inference.cautions import TIE, cautions
-from coverjax.inference.of_curves import FRACTIONS
+from coverjax.inference.of_curves import FRACTIONS, fit_influence, model_gap
 from coverjax.inference.units import Moments, cluster_codes, moments
 
 
@@ -103,7 +103,7 @@ def compare(
     rows_a, rows_b, left_out = _paired_rows(a, b, quantity)
     first, second = a.curve(quantity)[rows_a], b.curve(quantity)[rows_b]
     labels = None if clusters is None else _labels(clusters, a)[rows_a]
-    values = first - second
+    values = first - second + _fits(a, b, quantity, rows_a, rows_b)
     scale = np.maximum(np.abs(first).max(axis=0), np.abs(second).max(axis=0))
     stats = moments(values, cluster_codes(labels, len(values)), scale)
     if one_of("method", method, ("band", "bounded band")) == "band":
@@ -111,6 +111,8 @@ def compare(
         low, high = (stats.mean + sign * critical * stats.stderr for sign in (-1.0, 1.0))
     else:
         critical, (low, high) = np.nan, _bounded_ends(values, labels, quantity, level, multipliers, seed)
+    gap = np.hypot(model_gap(a, quantity), model_gap(b, quantity))
+    low, high = low - gap, high + gap
     names = a.method or "a", b.method or "b"
     return Comparison(
         budgets=a.budgets,
@@ -133,6 +135,14 @@ def compare(
         warnings=(*_unlike(a, b, rows_a, rows_b, names), *_cautions(values, stats, method)),
         method=method,
     )
+
+
+def _fits(a: Curves, b: Curves, quantity: str, rows_a: np.ndarray, rows_b: np.ndarray) -> np.ndarray | float:
+    """What paired inputs add to each other's differences through the fits of extrapolated curves."""
+    if a.extrapolation is None and b.extrapolation is None:
+        return 0.0
+    added = fit_influence(a, quantity)[rows_a] - fit_influence(b, quantity)[rows_b]
+    return added - added.mean(axis=0)
 
 
 def _bounded_ends(
@@ -197,6 +207,10 @@ def _unlike(
             f"{differ} inputs have different numbers of declared strategies in {names[0]} and {names[1]}: "
             "their fractions have different denominators"
         )
+    for curves, name in ((a, names[0]), (b, names[1])):
+        told = curves.extrapolation
+        if told is not None and told.verdict != VERDICTS[0]:
+            lines.append(f"{name} is extrapolated beyond its samples by {told.method}: {told.verdict}")
     for fact in ("sees", "knows", "coverage", "labelers"):
         one, other = a.provenance.get(fact), b.provenance.get(fact)
         if one is not None and other is not None and one != other:

@@ -1,12 +1,13 @@
 """Intervals over the inputs of `Curves`."""
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
-from coverjax.curves import Curves
+from coverjax.curves import VERDICTS, Curves
 from coverjax.foundation.checks import InputError, one_of
 from coverjax.inference.bands import mean_band
 from coverjax.inference.bounded import bounded_band, bounded_interval
@@ -37,6 +38,39 @@ METHODS = ("t", "bootstrap", "band", "bounded", "bounded band")
 """Intervals at each budget and bands over all of them."""
 
 
+def fit_influence(curves: Curves, quantity: str) -> np.ndarray:
+    """Return what inputs add to the spread of a mean curve through a common fit, [inputs, B] or 0.
+
+    Extrapolated inputs bear on each other: their predictions come from priors fitted to all of them.
+    """
+    told = curves.extrapolation
+    if told is None or quantity not in ("coverage", "distinct"):
+        return np.zeros((curves.inputs, 1))
+    return told.influence if quantity == "coverage" else told.influence * curves.declared[:, None]
+
+
+def fitted_values(curves: Curves, quantity: str) -> np.ndarray:
+    """Return `used_values` as their spread is to be taken; their sum over the inputs is the same."""
+    values = used_values(curves, quantity)
+    if curves.extrapolation is None:
+        return values
+    return values + fit_influence(curves, quantity)[curves.used_for(quantity)]
+
+
+def model_gap(curves: Curves, quantity: str) -> np.ndarray:
+    """Return half of the distance between the models of an extrapolation [B]; [0] where there is none."""
+    told = curves.extrapolation
+    if told is None or quantity not in ("coverage", "distinct"):
+        return np.zeros(1)
+    used = curves.declared[curves.used]
+    return told.gap * (float(used.mean()) if quantity == "distinct" and len(used) else 1.0)
+
+
+def widened(found: Interval, gap: np.ndarray) -> Interval:
+    """Add the distance between models to both sides: the interval runs over what each model would say."""
+    return dataclasses.replace(found, low=found.low - gap, high=found.high + gap)
+
+
 def curve_interval(
     curves: Curves,
     quantity: str = "coverage",
@@ -48,7 +82,19 @@ def curve_interval(
 ) -> Interval:
     """Compute the interval of `interval`, with its mean, standard error, flags and warnings."""
     one_of("method", method, METHODS)
-    values = used_values(curves, quantity)
+    found = _plain_interval(curves, quantity, level, method, clusters, seed)
+    told = curves.extrapolation
+    if told is None:
+        return found
+    verdict = (f"extrapolated by {told.method}: {told.verdict}",) if told.verdict != VERDICTS[0] else ()
+    found = widened(found, model_gap(curves, quantity))
+    return dataclasses.replace(found, warnings=(*found.warnings, *verdict, *told.warnings))
+
+
+def _plain_interval(
+    curves: Curves, quantity: str, level: float, method: str, clusters: Any, seed: int
+) -> Interval:
+    values = fitted_values(curves, quantity)
     labels = _used_labels(curves, quantity, clusters)
     fractions = quantity in FRACTIONS
     if method.startswith("bounded"):
@@ -57,6 +103,8 @@ def curve_interval(
                 f"method: {method!r} is for numbers between 0 and 1; {quantity} has no such limits: use 't', "
                 "or bounded_interval with the limits that hold"
             )
+        if curves.extrapolation is not None:
+            raise InputError(f"method: {method!r} knows nothing of a fit over inputs; use 't' or 'band' here")
         of = bounded_interval if method == "bounded" else bounded_band
         return of(values, level, labels, seed)
     bounds = UNIT if fractions else None
@@ -97,7 +145,7 @@ def mean_replicates(
         replicates: number of draws.
         seed: the same seed and number of inputs (clusters) give the same draws.
     """
-    values = used_values(curves, quantity)
+    values = fitted_values(curves, quantity)
     return resampled_means(values, _used_labels(curves, quantity, clusters), replicates, seed)
 
 
