@@ -15,6 +15,7 @@ from benchmarks import harness
 MODULES = (
     "estimation",
     "reading",
+    "log_report",
     "exact_iid",
     "occupancy",
     "montecarlo",
