@@ -51,7 +51,7 @@ class Parrot:
         return True
 
     def probe(self, text):
-        return {"surface": " ".join(self.heard[-2:]), "trace_hash": " ".join(self.heard)}
+        return {"surface": " ".join(self.heard[-2:]), "trace_hash": repr(self.heard)}
 
 
 kept = cj.corrections.run(cases, "memory", workers=0)

@@ -34,7 +34,7 @@ PY
 
 "$python" -m venv "$work/use"
 # shellcheck disable=SC2086
-"$work/use/bin/python" -m pip install --quiet ${PIP_ARGS---constraint constraints.txt} "$work"/dist/*.whl
+"$work/use/bin/python" -m pip install ${PIP_ARGS---constraint constraints.txt} "$work"/dist/*.whl
 smoke
 "$work/use/bin/python" -m pip uninstall --quiet --yes coverjax
 "$work/use/bin/python" -m pip install --quiet --no-deps "$work"/dist/*.tar.gz

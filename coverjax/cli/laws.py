@@ -66,7 +66,7 @@ class LawOptions(LawChoice):
     rare_below: float = 1.0
     """A strategy is rare when its base probability x K is below this."""
     out: pathlib.Path | None = None
-    """Folder for curves.csv, inputs.csv, summary.json and the figures, PNG and SVG."""
+    """Folder for report.html, curves.csv, inputs.csv, summary.json and the figures, PNG and SVG."""
     json: bool = False
     """Print summary.json on stdout, and nothing else there."""
     seed: int = 0
