@@ -81,7 +81,7 @@ class RunOptions:
     workers: int | None = None
     """Worker processes; 0: this one. Default: one for each CPU."""
     out: pathlib.Path | None = None
-    """Folder for records.jsonl, concepts.csv, snapshots.csv, summary.json and the figures, PNG and SVG."""
+    """Folder for report.html, records.jsonl, concepts.csv, snapshots.csv, summary.json and the figures."""
     resume: bool = False
     """Go on with the unfinished run in --out. It ends with the bytes of one that was never interrupted."""
     json: bool = False
@@ -103,7 +103,7 @@ class CompareOptions:
     split: str | None = None
     """Only this split."""
     out: pathlib.Path | None = None
-    """Folder for summary.json and the figures, PNG and SVG."""
+    """Folder for report.html, summary.json and the figures, PNG and SVG."""
     json: bool = False
     """Print summary.json on stdout, and nothing else there."""
     level: float = 0.95

@@ -85,7 +85,7 @@ class EvaluateOptions:
     seal: pathlib.Path | None = None
     """The seal. Default: CONTRACT.seal.json where it is there; without one every router is retrospective."""
     out: pathlib.Path | None = None
-    """Folder for routers.csv, tasks.csv, summary.json and the figures, PNG and SVG."""
+    """Folder for report.html, routers.csv, tasks.csv, summary.json and the figures, PNG and SVG."""
     json: bool = False
     """Print summary.json on stdout and nothing else there."""
 
