@@ -26,6 +26,9 @@ from coverjax.sequences.assignment import aligned_shares, one_to_one, twins
 from coverjax.sequences.forced import ForcedSamples, GeneratorTable
 from coverjax.sequences.references import references_of
 
+OFF = "off-strategy"
+"""What a sample is that matches no strategy."""
+
 DEAD = 0.01
 """A latent that the router draws less often than this is dead."""
 
@@ -59,7 +62,8 @@ class FamilyEvaluation:
         reached: share of an input's strategies that some forced sample matches (it grows with the samples).
         use: share of the router's draws that each latent has [latents].
         effective_latents: exp of the entropy of `use`.
-        main: the strategy that each latent writes most. purity: how often [latents].
+        main: the strategy that each latent writes most, `OFF` where it more often writes none.
+        purity: share of the strategy that each latent writes most [latents].
         dead: latents that the router draws less often than `DEAD`.
         twins: pairs of other latents within `TWIN` of each other.
         kl: KL(match sets under z || under the router) in nats [latents].
@@ -202,7 +206,7 @@ def _family(
     use = router.mean(axis=0)
     assigned = one_to_one(table.mean)
     laws = probs.mean(axis=0)
-    main = (laws @ sets.shares)[:, :-1]
+    parts = laws @ sets.shares
     sums = columns.rows()
     measured = jackknife_interval(sums, lambda totals: _measures(columns, totals), level)
     points = _cut(measured, len(KINDS) + 3)
@@ -236,8 +240,8 @@ def _family(
         reached=mean((shares > 0.0).any(axis=1).mean(axis=1)),
         use=use,
         effective_latents=float(np.exp(-np.sum(use[use > 0.0] * np.log(use[use > 0.0])))),
-        main=tuple(table.strategies[best] for best in main.argmax(axis=1)),
-        purity=main.max(axis=1),
+        main=tuple((*table.strategies, OFF)[best] for best in parts.argmax(axis=1)),
+        purity=parts[:, :-1].max(axis=1),
         dead=tuple(np.flatnonzero(use < DEAD).tolist()),
         twins=twins(laws, use, TWIN, DEAD),
         kl=divergence,
@@ -289,6 +293,8 @@ def _warnings(found: FamilyEvaluation) -> tuple[str, ...]:
             f"{len(found.use)} latents for {len(found.strategies)} strategies: alignment and local coverage "
             "can't reach 1"
         )
-    if found.collapsed:
+    if not found.purity.any():
+        lines.append("no forced sample matches a strategy: there is nothing to tell the latents apart by")
+    elif found.collapsed:
         lines.append("collapsed: the latents write the same strategies; choosing among them is sampling")
     return tuple(lines)

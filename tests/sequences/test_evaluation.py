@@ -226,6 +226,18 @@ class TestKindsOfLatents:
         assert math.isnan(point(found.unique_share))
         assert point(found.total_variation) == 1.0
         assert found.collapsed
+        assert (found.main, found.purity.tolist()) == (("off-strategy",) * 2, [0.0, 0.0])
+        assert found.warnings == (
+            "no forced sample matches a strategy: there is nothing to tell the latents apart by",
+        )
+
+    def test_a_latent_that_mostly_writes_nothing(self):
+        matches = np.zeros((4, 2, 5, 2), bool)
+        matches[:, 0, :2, 1] = True
+        matches[:, 1, :3, 0] = True
+        found = evaluated(matches, np.full((4, 2), 0.5))
+        assert found.main == ("off-strategy", "0")
+        assert found.purity == pytest.approx([0.4, 0.6])
 
 
 class TestInvariance:
