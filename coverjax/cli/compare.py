@@ -78,6 +78,16 @@ class CompareOptions:
     """Seed of bands, sign flips and simulated noise."""
 
 
+OUTPUTS = (
+    "curves.csv",
+    "gains.csv",
+    "strategies.csv",
+    "summary.json",
+    *(f"{stem}.{kind}" for stem in ("coverage", "gain", "coverage-correctness") for kind in ("png", "svg")),
+)
+"""What may be written; what an earlier run left of these goes."""
+
+
 def run(argv: Sequence[str]) -> None:
     """Run the verb with these arguments."""
     compare_command(parse(CompareOptions, "compare", argv))
@@ -86,7 +96,7 @@ def run(argv: Sequence[str]) -> None:
 def compare_command(options: CompareOptions) -> None:
     """Read, compare, write, print."""
     _check(options)
-    with out_folder(options.out) as part, Progress("compare") as progress:
+    with out_folder(options.out, OUTPUTS) as part, Progress("compare") as progress:
         logs, files = read_logs(options, progress)
         if options.noise is not None:
             files.append(file_facts(str(options.noise)))

@@ -15,7 +15,7 @@ from coverjax.cli.progress import Progress
 from coverjax.foundation.checks import InputError, fraction
 from coverjax.report.plain import to_json, write_json
 from coverjax.report.study import Study, study_log
-from coverjax.report.summary import summary, write_curves, write_inputs
+from coverjax.report.summary import summary, write_curves, write_inputs, write_utility
 from coverjax.report.tables import report_text
 
 
@@ -46,7 +46,7 @@ class EstimateOptions:
     min_score: float | None = None
     """Count a sample as correct exactly when its `score` is at least this."""
     out: pathlib.Path | None = None
-    """Folder for curves.csv, inputs.csv, summary.json and the figures, PNG and SVG."""
+    """Folder for report.html, curves.csv, inputs.csv, summary.json and the figures, PNG and SVG."""
     json: bool = False
     """Print summary.json on stdout, and nothing else there."""
     ordered: bool = False
@@ -64,6 +64,13 @@ class EstimateOptions:
     (evalplus), a field of flags (verl), cells (wide)."""
     filter: str | None = None
     """The filter whose rows are read (lm_eval)."""
+    utility: tuple[str, ...] = ()
+    """Utilities to estimate: pass_at_k, pass_all_k, cover_at_tau, majority_at_k, best_of_k,
+    best_of_k_correct, distinct_k, patience_utility. Default: all that the columns can tell."""
+    tau: float = 0.5
+    """Of cover_at_tau: the share of the samples that must be correct."""
+    patience: float = 0.8
+    """Of patience_utility: the chance that a user looks at the next sample."""
     level: float = 0.95
     """Nominal level of intervals and bands."""
     interval: Literal["t", "bootstrap"] = "t"
@@ -71,6 +78,17 @@ class EstimateOptions:
     seed: int = 0
     """Seed of bands, comparisons and bootstrap."""
 
+
+FIGURES = ("coverage", "novelty", "time-to-coverage", "time-by-input", "barcode", "coverage-correctness")
+OUTPUTS = (
+    "curves.csv",
+    "inputs.csv",
+    "utility.csv",
+    "summary.json",
+    "report.html",
+    *(f"{stem}.{kind}" for stem in FIGURES for kind in ("png", "svg")),
+)
+"""What may be written; what an earlier run left of these goes."""
 
 MOST_LEVEL = 0.999999
 """Beyond it no interval over inputs means anything, and Student's quantiles lose their digits."""
@@ -84,7 +102,7 @@ def run(argv: Sequence[str]) -> None:
 def estimate_command(options: EstimateOptions) -> None:
     """Read, study, write, print: in this order, so that nothing is written where something is wrong."""
     _check(options)
-    with out_folder(options.out) as part, Progress("estimate") as progress:
+    with out_folder(options.out, OUTPUTS) as part, Progress("estimate") as progress:
         logs, files = read_logs(options, progress)
         study = study_log(
             logs,
@@ -93,6 +111,9 @@ def estimate_command(options: EstimateOptions) -> None:
             level=options.level,
             interval=options.interval,
             seed=options.seed,
+            utility=options.utility,
+            tau=options.tau,
+            patience=options.patience,
             tell=progress.step,
         )
         document = summary(
@@ -102,9 +123,9 @@ def estimate_command(options: EstimateOptions) -> None:
             options=plain(options),
             files=files,
         )
-        text = to_json(document)
+        text = to_json(document) if options.json else report_text(study, files)
         written = [] if part is None else _write(study, document, part, progress)
-    finish(options.out, written, text if options.json else report_text(study, files))
+    finish(options.out, written, text)
 
 
 def _check(options: EstimateOptions) -> None:
@@ -134,7 +155,9 @@ def _write(study: Study, document: dict[str, Any], part: pathlib.Path, progress:
     progress.step("writing tables")
     write_curves(study, part / "curves.csv")
     write_inputs(study, part / "inputs.csv")
+    worth = ["utility.csv"] if write_utility(study, part / "utility.csv") else []
     write_json(part / "summary.json", document)
-    written = ["curves.csv", "inputs.csv", "summary.json", *write_figures(study, part, progress.step)]
+    figures = write_figures(study, part, progress.step)
+    written = ["curves.csv", "inputs.csv", *worth, "summary.json", *figures]
     progress.step("writing the page")
     return [write_page(estimate_page(study, document, written), part), *written]

@@ -22,7 +22,7 @@ VERBS = {
     "sequences": ("coverjax.cli.sequences", "a language model that learns strategies from text"),
     "corrections": ("coverjax.cli.corrections", "how many corrections until a concept is competent"),
     "route": ("coverjax.cli.route", "is the team that a router chose as good as the best one"),
-    "demo": ("coverjax.cli.demo", "make a small labelled log and run `estimate` on it"),
+    "demo": ("coverjax.cli.demo", "the ladder on built-in tasks: figures, tables, one page"),
 }
 """Verb -> (module that offers `run(arguments)`, one line of help)."""
 
@@ -37,6 +37,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     went away.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
+    files = sys.modules.get("coverjax.foundation.files")
+    if files is not None:
+        files.WRITTEN.clear()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError):
             # A label outside the terminal's alphabet is shown escaped; it must not end the command.
@@ -49,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return _closed_pipe()
     except KeyboardInterrupt:
-        print("coverjax: interrupted; nothing was written", file=sys.stderr)
+        print(f"coverjax: interrupted; {_written()}", file=sys.stderr)
         return INTERRUPTED
     except Exception as error:
         return _wrong_input(error) if _is_input_error(error) else _fault(error, arguments)
@@ -111,17 +114,28 @@ def _closed_pipe() -> int:
     return PIPE_CLOSED
 
 
+def _written() -> str:
+    """Say what was written before something went wrong: mostly nothing, as all is renamed at the end."""
+    files = sys.modules.get("coverjax.foundation.files")
+    names = [str(path) for path in getattr(files, "WRITTEN", [])]
+    if not names:
+        return "nothing was written"
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"written before that, and whole: {', '.join(names[:3])}{more}"
+
+
 def _fault(error: Exception, arguments: list[str]) -> int:
     if os.environ.get("COVERJAX_DEBUG") == "1":
         import traceback
 
         traceback.print_exception(error)
     what = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+    written = _written()
     command = " ".join(["coverjax", *arguments])[:300]
     print(
         f"coverjax: a fault of coverjax, not of your input: {what}\n"
-        f"Nothing was written. To report it, run again with COVERJAX_DEBUG=1 and send the traceback together "
-        f"with:\n  coverjax {__version__}, Python {sys.version.split()[0]}, {sys.platform}\n  {command}",
+        f"{written[0].upper()}{written[1:]}. To report it, run again with COVERJAX_DEBUG=1 and send the "
+        f"traceback together with:\n  coverjax {__version__}, Python {sys.version.split()[0]}, {sys.platform}\n  {command}",
         file=sys.stderr,
     )
     return FAULT

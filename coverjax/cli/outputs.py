@@ -19,12 +19,17 @@ PLACES = frozenset({"out", "json", "file", "resume", "workers"})
 
 
 @contextlib.contextmanager
-def out_folder(out: pathlib.Path | None) -> Iterator[pathlib.Path | None]:
-    """Offer the folder to write into; it is made first, so that a long run doesn't end in "can't write"."""
+def out_folder(out: pathlib.Path | None, own: Sequence[str] = ()) -> Iterator[pathlib.Path | None]:
+    """Offer the folder to write into; it is made first, so that a long run doesn't end in "can't write".
+
+    Args:
+        out: the folder, or None where nothing is to be written.
+        own: names that the verb may write; those of an earlier run that are not written again go.
+    """
     if out is None:
         yield None
     else:
-        with whole_folder(out) as part:
+        with whole_folder(out, own) as part:
             yield part
 
 

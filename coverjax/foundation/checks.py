@@ -33,6 +33,11 @@ def listed(names: Iterable[object], limit: int = 6) -> str:
     return ", ".join(words[:limit]) + (f" and {more} more" if more > 0 else "")
 
 
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """Return "1 input", "20 inputs", "1,060 inputs"."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
 def one_of(name: str, value: object, allowed: Sequence[str]) -> str:
     """Return `value` if it is one of the allowed words, else raise."""
     if value not in allowed:

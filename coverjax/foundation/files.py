@@ -5,12 +5,16 @@ import errno
 import os
 import pathlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from coverjax.foundation.checks import InputError
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}
 """What goes wrong in the middle of writing through no fault of the program."""
+
+
+WRITTEN: list[pathlib.Path] = []
+"""What this process has written whole so far: a message that says "nothing was written" must be true."""
 
 
 def _refused(path: pathlib.Path, error: OSError) -> InputError:
@@ -36,6 +40,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
     try:
         yield temporary
         os.replace(temporary, final)
+        WRITTEN.append(final)
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise _refused(final, error) if error.errno in _FULL else error from error
@@ -45,11 +50,16 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
 
 
 @contextlib.contextmanager
-def whole_folder(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
+def whole_folder(path: str | os.PathLike[str], own: Iterable[str] = ()) -> Iterator[pathlib.Path]:
     """Offer an empty temporary folder inside `path`; at the end each file in it moves up by a rename.
 
-    Files of the same names are replaced, others are left alone. On error nothing is left behind: neither
-    a part of the files nor folders that were not there before.
+    Files of the same names are replaced, others are left alone, but those of an earlier run go. On error
+    nothing is left behind: neither a part of the files nor folders that were not there before.
+
+    Args:
+        path: the folder.
+        own: names that whoever writes here may write: one that is there and not written this time is of an
+            earlier run, and would be taken for this one's.
 
     Raises:
         InputError: the place can't be written to, or there is no room.
@@ -67,9 +77,14 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
         for file in sorted(part.iterdir()):
             if (final / file.name).is_dir():
                 raise InputError(f"{final / file.name}: must be a file that can be replaced; it is a folder")
+        stale = set(own) - {file.name for file in part.iterdir()}
         for file in sorted(part.iterdir()):
             os.replace(file, final / file.name)
+            WRITTEN.append(final / file.name)
         part.rmdir()
+        for name in sorted(stale):
+            if (final / name).is_file():
+                (final / name).unlink()
     except BaseException as error:
         shutil.rmtree(part, ignore_errors=True)
         _remove_empty(made)

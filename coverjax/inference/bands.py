@@ -9,7 +9,14 @@ from jaxtyping import Bool, Float
 from coverjax.foundation.checks import InputError, fraction, shown
 from coverjax.foundation.shapes import blocks
 from coverjax.inference.cautions import UNIT, cautions
-from coverjax.inference.units import Interval, checked_values, cluster_codes, interval_of, moments
+from coverjax.inference.units import (
+    Interval,
+    checked_values,
+    cluster_codes,
+    interval_of,
+    moments,
+    natural_scale,
+)
 
 MULTIPLIERS = 100_000
 """With 4,000 the first budget at which a comparison is decided may move by several draws."""
@@ -51,7 +58,7 @@ def mean_band(
     """
     array = checked_values(values)
     level = fraction("level", level)
-    stats = moments(array, cluster_codes(clusters, len(array)))
+    stats = moments(array, cluster_codes(clusters, len(array)), natural_scale(array, bounds))
     critical = critical_value(stats.scores, stats.flagged, stats.clusters - 1, level, multipliers, seed)
     low, high = stats.mean - critical * stats.stderr, stats.mean + critical * stats.stderr
     return interval_of(stats, low, high, level, "band", critical, cautions(array, stats, "band", bounds))

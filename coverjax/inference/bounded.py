@@ -14,7 +14,7 @@ from jaxtyping import Float
 from coverjax.foundation.checks import InputError, fraction, shown
 from coverjax.foundation.shapes import blocks
 from coverjax.inference.cautions import UNIT
-from coverjax.inference.units import Interval, Moments, checked_values, cluster_codes, moments
+from coverjax.inference.units import Interval, Moments, checked_values, cluster_codes, moments, natural_scale
 
 DRAWS = 20_000
 """Draws of the weights: the level of an end at nominal 97.5 % has a standard error of 0.11 %."""
@@ -134,7 +134,12 @@ def _checked(
             f"values: must lie within the limits {low:g} and {high:g}; got {array.min():g} to "
             f"{array.max():g}: give the limits that hold, or use another method"
         )
-    return array, moments(array, cluster_codes(clusters, len(array))), level, int(draws)
+    return (
+        array,
+        moments(array, cluster_codes(clusters, len(array)), natural_scale(array, UNIT)),
+        level,
+        int(draws),
+    )
 
 
 def _weighted_means(

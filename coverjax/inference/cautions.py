@@ -3,6 +3,7 @@
 import numpy as np
 from jaxtyping import Bool, Float
 
+from coverjax.foundation.checks import counted
 from coverjax.inference.units import Moments
 
 UNIT = (0.0, 1.0)
@@ -59,7 +60,7 @@ def cautions(
     """Return the warnings of an interval over these values."""
     units, points = values.shape
     if units < 2:
-        return (f"{units} units: an interval over units needs at least 2; there is none",)
+        return (f"{counted(units, 'unit')}: an interval over units needs at least 2; there is none",)
     lines = []
     flagged = int(stats.flagged.sum())
     if flagged:
@@ -96,4 +97,5 @@ def _cited(table: dict[int, tuple[int, int]], units: int) -> str:
     nearest = max((n for n in table if n <= units), default=min(table))
     low, high = table[nearest]
     span = f"{low} %" if low == high else f"{low}-{high} %"
-    return f"{span} in simulations of {nearest} units"
+    fewest = ", the fewest that were simulated" if units < nearest else ""
+    return f"{span} in simulations of {nearest} units{fewest}"

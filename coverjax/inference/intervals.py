@@ -9,7 +9,15 @@ from coverjax.foundation.checks import fraction, one_of
 from coverjax.inference.cautions import UNIT, cautions
 from coverjax.inference.resampling import REPLICATES, resampled_means
 from coverjax.inference.student import student_quantile
-from coverjax.inference.units import Interval, Moments, checked_values, cluster_codes, interval_of, moments
+from coverjax.inference.units import (
+    Interval,
+    Moments,
+    checked_values,
+    cluster_codes,
+    interval_of,
+    moments,
+    natural_scale,
+)
 
 
 def mean_interval(
@@ -57,7 +65,7 @@ def mean_interval(
     one_of("method", method, ("t", "bootstrap"))
     level = fraction("level", level)
     codes = cluster_codes(clusters, len(array))
-    stats = moments(array, codes)
+    stats = moments(array, codes, natural_scale(array, bounds))
     if method == "bootstrap":
         low, high = _percentiles(stats, codes, array, level, seed, replicates)
         critical = np.nan

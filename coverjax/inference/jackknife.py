@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from coverjax.foundation.checks import fraction
+from coverjax.foundation.checks import counted, fraction
 from coverjax.inference.student import student_quantile
 from coverjax.inference.units import NO_VARIANCE, Interval, checked_values, cluster_codes
 
@@ -48,7 +48,7 @@ def jackknife_interval(
     nothing = np.full(value.shape, np.nan)
     if count < 2:
         flagged = np.ones(value.shape, bool)
-        why = (f"{count} units: an interval over units needs at least 2; there is none",)
+        why = (f"{counted(count, 'unit')}: an interval over units needs at least 2; there is none",)
         return Interval(nothing, nothing, value, nothing, len(array), count, level, "t", np.nan, flagged, why)
     without = function(total - sums)
     spread = without - without.mean(axis=0)
@@ -66,4 +66,5 @@ def _lines(value: np.ndarray, without: np.ndarray) -> tuple[str, ...]:
     hanging = int((np.isfinite(value) & ~np.isfinite(without).all(axis=0)).sum())
     if not hanging:
         return ()
-    return (f"{hanging} of {len(value)} values hang on a single unit: no interval there",)
+    hang = "hangs" if hanging == 1 else "hang"
+    return (f"{hanging} of {counted(len(value), 'value')} {hang} on a single unit: no interval there",)

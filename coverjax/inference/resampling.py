@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from coverjax.foundation.checks import InputError, fraction, shown
+from coverjax.foundation.checks import InputError, counted, fraction, shown
 from coverjax.foundation.shapes import blocks
 from coverjax.inference.units import FEWEST_CLUSTERS, Interval, checked_values, cluster_codes, moments
 
@@ -181,7 +181,7 @@ def ratio_interval(
 def why_refused(units: int, clusters: "Sequence[Any] | np.ndarray | None") -> str | None:
     """Return why there is no interval over so many units or clusters, or None where there is one."""
     if units < FEWEST_UNITS:
-        return f"{units} units: an interval needs at least {FEWEST_UNITS}; the point stands alone"
+        return f"{counted(units, 'unit')}: an interval needs at least {FEWEST_UNITS}; the point stands alone"
     if clusters is None:
         return None
     found = len(set(np.asarray(clusters, dtype=object).tolist()))

@@ -111,6 +111,15 @@ def cluster_codes(clusters: "Sequence[Any] | np.ndarray | None", units: int) -> 
     return codes
 
 
+def natural_scale(values: np.ndarray, bounds: "tuple[float, ...] | None") -> np.ndarray:
+    """Return what "no variance" is relative to, [points]: the largest value, or a larger bound.
+
+    A fraction that is 0 up to rounding (1e-16, say) has a spread relative to itself and none as a fraction.
+    """
+    floor = max(map(abs, bounds)) if bounds else 0.0
+    return np.maximum(np.abs(values).max(axis=0, initial=0.0), floor)
+
+
 def moments(
     values: Float[np.ndarray, "units points"],
     codes: np.ndarray,

@@ -8,6 +8,7 @@ import numpy as np
 
 from coverjax.inference.units import Interval
 from coverjax.report.html import Figure, Page, Section, Table, isolated, provenance
+from coverjax.report.page_tables import guardrail_table, utility_table
 from coverjax.report.study import TAUS, KindStudy, MethodStudy, Study
 from coverjax.report.tables import few_budgets, ranges
 from coverjax.report.text import counted
@@ -35,6 +36,10 @@ MEANING = {
         "How inputs differ in the samples they need until 80 % of their strategies are found. Inputs that "
         "never get there count as K."
     ),
+    "coverage-correctness": (
+        "Does covering more strategies buy more solved problems? Higher at the same coverage: more is solved "
+        "with the strategies found. Farther to the right only: more is covered and no more solved."
+    ),
     "barcode": (
         "Every sample: a row an input, a column a sample, a colour a strategy; split where a sample matches "
         "several, grey where it matches none, hatched where the label is not declared; a dot at first "
@@ -46,6 +51,7 @@ TITLES = {
     "novelty": "Novelty",
     "time-to-coverage": "Time to coverage",
     "time-by-input": "Time to coverage, input by input",
+    "coverage-correctness": "Coverage against correctness",
     "barcode": "Barcode of the log",
 }
 
@@ -63,7 +69,8 @@ def estimate_page(study: Study, document: Mapping[str, Any], files: Sequence[str
     tables = [_overview(study), _times(study)]
     if study.comparisons:
         tables.append(_comparisons(study))
-    tables.append(_facts(study))
+    tables += [table for table in (utility_table(study),) if table.rows]
+    tables += [_facts(study), guardrail_table(study)]
     return Page(
         title=f"Coverage of strategies within {counted(study.budget, 'sample')}",
         answer=_answer(study),
@@ -166,6 +173,8 @@ def _numbers(study: Study, stem: str) -> Table | None:
         return _curve_table(study, "coverage" if stem == "coverage" else "novelty_count")
     if stem in ("time-to-coverage", "time-by-input"):
         return _times(study)
+    if stem == "coverage-correctness":
+        return utility_table(study)
     return _contents(study)
 
 

@@ -1,5 +1,6 @@
 """The figures of a study, as files."""
 
+import dataclasses
 import pathlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -8,6 +9,7 @@ import numpy as np
 
 from coverjax.logs.log import SampleLog
 from coverjax.report.barcode import barcode_figure
+from coverjax.report.correctness_plot import plot_coverage_against_correctness
 from coverjax.report.plots import NAME, plot_coverage, plot_novelty, plot_time_to_coverage
 from coverjax.report.spread_plots import time_by_input_figure, worth_drawing
 from coverjax.report.study import TAUS, KindStudy, Study
@@ -28,7 +30,7 @@ def write_figures(
     study: Study, folder: pathlib.Path, tell: Callable[[str], None] = lambda step: None
 ) -> list[str]:
     """Write the figures that the study can show, as PNG and SVG: coverage, novelty, time to coverage (its
-    law, and input by input), barcode.
+    law, and input by input), coverage against correctness, barcode.
 
     With several methods each figure compares them at the kind of coverage asked for; with one method, the
     kinds that its log can tell.
@@ -43,6 +45,9 @@ def write_figures(
     inputs = {name: line.curves for name, line in _lines(study).items() if 0.8 in line.times}
     if worth_drawing(inputs):
         drawn["time-by-input"] = time_by_input_figure(inputs)
+    worth = _correctness(study)
+    if worth is not None:
+        drawn["coverage-correctness"] = worth
     logs = {name: method.log for name, method in study.methods.items()}
     samples = {name: log for name, log in logs.items() if isinstance(log, SampleLog)}
     if samples:
@@ -52,6 +57,21 @@ def write_figures(
         tell(f"drawing {stem}")
         names += save_figure(figure, folder, stem)
     return names
+
+
+def _correctness(study: Study) -> "Figure | None":
+    """Coverage against pass@k; None without correct samples, or where the one strategy is to be correct."""
+    curves = {
+        name: dataclasses.replace(method.utility.curves, method=name)
+        for name, method in study.methods.items()
+        if method.utility is not None and "pass_at_k" in method.utility.curves.utility
+    }
+    same = (np.array_equal(c.coverage, c.utility["pass_at_k"], equal_nan=True) for c in curves.values())
+    if all(same):
+        return None
+    figure = _figure([f"{name}, k = {study.budget:,}" for name in curves])
+    plot_coverage_against_correctness(curves, figure.subplots(), level=study.level)
+    return figure
 
 
 def _lines(study: Study) -> dict[str, KindStudy]:

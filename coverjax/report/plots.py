@@ -28,8 +28,8 @@ MOST_MARKED = 8
 """With more lines, markers on them are noise."""
 
 NOVELTY = {
-    "novelty_count": "expected new strategies in sample k",
-    "novelty_any": "P(sample k brings a new strategy)",
+    "novelty_count": "expected new declared strategies in sample k",
+    "novelty_any": "P(sample k brings a new declared strategy)",
 }
 
 BANDS = {

@@ -353,13 +353,15 @@ def _warnings(facts: dict[str, Any], kinds: dict[str, KindStudy]) -> list[str]:
             "no declared strategies were given: the denominator is the labels seen in this log, which grows "
             "with the log; read `distinct`, or give --declared"
         )
+    told: dict[str, list[str]] = {}
     for kind, found in kinds.items():
-        texts = found.intervals["coverage"].warnings or found.auc.warnings
-        lines += [f"{kind} coverage: {text}" for text in texts]
+        texts = list(found.intervals["coverage"].warnings or found.auc.warnings)
         errors = found.curves.mc_stderr
         if errors is not None:
-            lines.append(f"{kind} coverage: {listed(_simulated(errors))} by random orders; see mc_stderr")
-    return lines
+            texts.append(f"{listed(_simulated(errors))} by random orders; see mc_stderr")
+        for text in texts:
+            told.setdefault(text, []).append(kind)
+    return lines + [f"{' and '.join(alike)} coverage: {text}" for text, alike in told.items()]
 
 
 def _simulated(errors: Any) -> list[str]:

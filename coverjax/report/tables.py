@@ -12,7 +12,7 @@ from coverjax.inference.units import Interval
 from coverjax.report.guardrails import guardrail_text
 from coverjax.report.study import TAUS, KindStudy, MethodStudy, Study
 from coverjax.report.text import counted, fit, one_line, unlike, width, wrapped
-from coverjax.report.utility_study import NAMES, UtilityStudy
+from coverjax.report.utility_study import NAMES, UtilityStudy, utility_title
 
 COLUMNS = 80
 LABEL, CELL = 13, 22
@@ -122,8 +122,7 @@ def _utility(study: Study, found: UtilityStudy) -> list[str]:
     lines = [fit("utility", 17) + _line(heads, sizes)]
     for name, interval in found.intervals.items():
         cells = [_value(interval.mean[place]) for place in places[:2]] + [_with_ends(interval, -1)]
-        title = f"cover@{found.settings['tau']:g}" if name == "cover_at_tau" else NAMES[name]
-        lines.append((fit(title, 17) + _line(cells, sizes)).rstrip())
+        lines.append((fit(utility_title(name, found), 17) + _line(cells, sizes)).rstrip())
     inputs = int(found.curves.enough.sum())
     if inputs != int(found.curves.used.sum()):
         lines += wrapped(
@@ -151,7 +150,9 @@ def _last_rows(study: Study, found: list[KindStudy]) -> list[str]:
 def _notes(study: Study, found: list[KindStudy]) -> list[str]:
     lines = []
     if any(kind.times for kind in found):
-        meaning = "T: mean of min(T, K), where never counts as K / median / share never reached by k = K"
+        meaning = (
+            "T: mean of min(T, K), where beyond K counts as K / median (> K: beyond it) / share beyond k = K"
+        )
         lines += wrapped(meaning, COLUMNS)
     if not study.consecutive:
         lines += wrapped("Not every budget was studied: means and medians of T are upper bounds.", COLUMNS)

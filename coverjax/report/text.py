@@ -2,6 +2,8 @@
 
 import unicodedata
 
+from coverjax.foundation.checks import counted as counted
+
 CUT = "…"
 
 
@@ -83,8 +85,3 @@ def unlike(names: "list[str]", limit: int = 40) -> "list[str]":
         mark = f" ({count[name]})"
         result.append(name if seen[name] == 1 else one_line(name, limit - len(mark), middle=True) + mark)
     return result
-
-
-def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """Return "1 input", "20 inputs", "1,060 inputs"."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -44,6 +44,11 @@ class UtilityStudy:
     settings: dict[str, Any]
 
 
+def utility_title(name: str, found: UtilityStudy) -> str:
+    """Return what a table calls a utility of a study."""
+    return f"cover@{found.settings['tau']:g}" if name == "cover_at_tau" else NAMES[name]
+
+
 def study_utility(
     log: SampleLog | CountTable,
     budgets: np.ndarray | None,

@@ -13,9 +13,16 @@ from sample_logs import EVIL, flagged_log, random_log
 import coverjax as cj
 from coverjax.cli.main import main
 
-OUTPUTS = {"report.html", "curves.csv", "inputs.csv", "summary.json"} | {
+OUTPUTS = {"report.html", "curves.csv", "inputs.csv", "utility.csv", "summary.json"} | {
     f"{stem}.{suffix}"
-    for stem in ("coverage", "novelty", "time-to-coverage", "time-by-input", "barcode")
+    for stem in (
+        "coverage",
+        "novelty",
+        "time-to-coverage",
+        "time-by-input",
+        "coverage-correctness",
+        "barcode",
+    )
     for suffix in ("png", "svg")
 }
 
@@ -82,7 +89,7 @@ def test_outputs(files, tmp_path, capsys):
     code, printed, err = run(capsys, *argv, "--out", str(out), "--seed", "3", "--level", "0.9")
     assert code == 0
     assert "raw coverage" in printed
-    assert err.startswith(f"{out}: wrote report.html, curves.csv, inputs.csv, summary.json, coverage.png")
+    assert err.startswith(f"{out}: wrote report.html, curves.csv, inputs.csv, utility.csv, summary.json")
     assert {path.name for path in out.iterdir()} == OUTPUTS
     told = json.loads((out / "summary.json").read_text())
     assert told["coverjax"] == cj.__version__
@@ -255,7 +262,7 @@ def test_counts_give_the_same_coverage_and_say_what_they_cannot_tell(files, tmp_
     assert "full_coverage" not in counted["curves"]
     assert "keep the samples" in counted["time_to_coverage"]["1"]["why_null"]
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
-        name for name in OUTPUTS if not name.startswith(("barcode", "time"))
+        name for name in OUTPUTS if not name.startswith(("barcode", "time", "utility", "coverage-c"))
     }
 
 
@@ -289,6 +296,67 @@ def test_a_minimum_score_goes_with_counts(files, capsys):
     ]
     means = [kinds["correct"]["curves"]["coverage"]["mean"] for kinds in told]
     np.testing.assert_allclose(*means, rtol=1e-12)
+
+
+def test_files_of_an_earlier_run_go(files, tmp_path, capsys):
+    out = tmp_path / "out"
+    argv = files(flagged_log())
+    assert run(capsys, *argv, "--out", str(out))[0] == 0
+    (out / "notes.txt").write_text("mine")
+    assert run(capsys, *argv, "--counts", "--out", str(out))[0] == 0
+    left = {path.name for path in out.iterdir()}
+    assert "notes.txt" in left
+    assert not any(name.startswith(("barcode", "time", "utility")) for name in left)
+
+
+def test_utilities_by_name(files, tmp_path, capsys):
+    argv = files(flagged_log())
+    options = [
+        "--utility",
+        "pass_at_k",
+        "cover_at_tau",
+        "--tau",
+        "0.25",
+        "--out",
+        str(tmp_path / "out"),
+        "--json",
+    ]
+    code, text, _ = run(capsys, *argv, *options)
+    assert code == 0
+    told = json.loads(text)["methods"][0]["utility"]
+    assert (told["tau"], list(told["curves"])) == (0.25, ["cover_at_tau", "pass_at_k"])
+    curves = cj.utility_curves(cj.read_log(argv[0], declared=argv[2]), names=["cover_at_tau"], tau=0.25)
+    np.testing.assert_allclose(
+        told["curves"]["cover_at_tau"]["mean"], curves.mean().utility["cover_at_tau"][0]
+    )
+    with open(tmp_path / "out" / "utility.csv", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["utility"] == "cover_at_tau"]
+    assert [float(row["mean"]) for row in rows] == told["curves"]["cover_at_tau"]["mean"]
+    assert "names: best_of_k needs a `score` column" in wrong(capsys, *argv, "--utility", "best_of_k")
+    assert "names: must be 'available' or among" in wrong(capsys, *argv, "--utility", "best")
+    assert "tau: must be a fraction above 0" in wrong(capsys, *argv, "--tau", "0")
+
+
+def test_a_fault_in_the_text_leaves_nothing(files, tmp_path, capsys, monkeypatch):
+    def broken(*args, **kwargs):
+        raise RuntimeError("no words")
+
+    monkeypatch.setattr("coverjax.cli.estimate.report_text", broken)
+    code, out, err = run(capsys, *files(random_log()), "--out", str(tmp_path / "out"))
+    assert (code, out) == (1, "")
+    assert "Nothing was written." in err
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_was_written_before_a_fault_is_said(files, tmp_path, capsys, monkeypatch):
+    def broken(*args, **kwargs):
+        raise RuntimeError("no more words")
+
+    monkeypatch.setattr("coverjax.cli.estimate.finish", broken)
+    code, _, err = run(capsys, *files(random_log()), "--out", str(tmp_path / "out"))
+    assert code == 1
+    assert "Nothing was written" not in err
+    assert f"Written before that, and whole: {tmp_path / 'out' / 'barcode.png'}" in err
 
 
 def test_labels_of_strangers(files, tmp_path, capsys):

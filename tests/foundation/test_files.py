@@ -5,7 +5,7 @@ import os
 import pytest
 
 from coverjax.foundation.checks import InputError
-from coverjax.foundation.files import whole_file, whole_folder
+from coverjax.foundation.files import WRITTEN, whole_file, whole_folder
 
 
 class BrokenError(Exception):
@@ -88,3 +88,29 @@ def test_other_faults_of_the_body_stay_what_they_are(tmp_path):
     with pytest.raises(FileNotFoundError), whole_file(tmp_path / "out"):
         open(tmp_path / "nothing")  # noqa: SIM115
     assert os.listdir(tmp_path) == []
+
+
+def test_files_of_an_earlier_run_go_and_those_of_others_stay(tmp_path):
+    for name in ("a", "b", "notes"):
+        (tmp_path / name).write_text("old")
+    with whole_folder(tmp_path, own=("a", "b", "c")) as part:
+        (part / "a").write_text("new")
+    assert sorted(os.listdir(tmp_path)) == ["a", "notes"]
+    assert (tmp_path / "a").read_text() == "new"
+
+
+def test_an_error_leaves_the_files_of_an_earlier_run(tmp_path):
+    (tmp_path / "b").write_text("old")
+    with pytest.raises(BrokenError), whole_folder(tmp_path, own=("a", "b")) as part:
+        break_after(part / "a", "new")
+    assert os.listdir(tmp_path) == ["b"]
+
+
+def test_what_is_written_is_remembered(tmp_path):
+    WRITTEN.clear()
+    with whole_file(tmp_path / "f") as part:
+        part.write_text("1")
+    with whole_folder(tmp_path / "out") as part:
+        (part / "a").write_text("1")
+        assert [tmp_path / "f"] == WRITTEN
+    assert [tmp_path / "f", tmp_path / "out" / "a"] == WRITTEN

@@ -4,6 +4,7 @@ import reference_inference as reference
 import scipy.stats
 
 from coverjax.foundation.checks import InputError
+from coverjax.inference.bands import mean_band
 from coverjax.inference.intervals import mean_interval
 
 
@@ -47,7 +48,8 @@ def test_fewer_than_two_units_give_nan_with_the_reason(units, method):
     found = mean_interval(np.full((units, 3), 0.25), method=method)
     assert np.isnan(found.low).all()
     assert np.isnan(found.high).all()
-    assert found.warnings == (f"{units} units: an interval over units needs at least 2; there is none",)
+    count = "1 unit" if units == 1 else "0 units"
+    assert found.warnings == (f"{count}: an interval over units needs at least 2; there is none",)
 
 
 @pytest.mark.parametrize("groups", [[[0], [1], [10]], [[0, 1], [2], [3, 9, 5]], [[1], [2, 4, 5], [8, 0]]])
@@ -103,3 +105,19 @@ def test_clustered_normal_values_are_held_as_often_as_the_level_says(rng):
     assert abs(((found.low <= 0) & (found.high >= 0)).mean() - 0.9) < error
     naive = mean_interval(values, 0.9, bounds=None)
     assert ((naive.low <= 0) & (naive.high >= 0)).mean() < 0.9 - error
+
+
+def test_a_fraction_that_is_zero_up_to_rounding_has_no_interval(rng):
+    values = np.stack([1e-16 * rng.random(20), rng.random(20), 0.5 + 1e-16 * rng.integers(-2, 3, 20)], axis=1)
+    found = mean_interval(values)
+    assert found.flagged.tolist() == [True, False, True]
+    assert mean_band(values, multipliers=200).flagged.tolist() == [True, False, True]
+    # Numbers without a bound have no other scale than their own.
+    assert not mean_interval(values[:, :1], bounds=None).flagged.any()
+
+
+def test_fewer_units_than_were_simulated_are_said():
+    found = mean_interval(np.array([[0.0], [0.0], [1.0], [0.5]]))
+    assert "in simulations of 5 units, the fewest that were simulated" in found.warnings[0]
+    five = mean_interval(np.array([[0.0], [0.0], [1.0], [0.5], [0.0]]))
+    assert "in simulations of 5 units (docs/intervals.md)" in five.warnings[0]

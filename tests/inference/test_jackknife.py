@@ -38,10 +38,10 @@ def test_no_interval_where_nothing_varies_or_all_hangs_on_one_unit():
     assert same.mean.tolist() == [0.5]
     one = jackknife_interval(np.array([[1.0, 2.0], [0.0, 0.0], [0.0, 0.0]]), ratio)
     assert np.isnan(one.low).all()
-    assert one.warnings == ("1 of 1 values hang on a single unit: no interval there",)
+    assert one.warnings == ("1 of 1 value hangs on a single unit: no interval there",)
     alone = jackknife_interval(np.array([[1.0, 2.0]]), ratio)
     assert alone.mean.tolist() == [0.5]
-    assert alone.warnings[0].startswith("1 units: an interval over units needs at least 2")
+    assert alone.warnings[0].startswith("1 unit: an interval over units needs at least 2")
 
 
 @pytest.mark.statistical
