@@ -1,5 +1,5 @@
-"""Traces written by hand: task, prompt, text, and what it is: outcome, strategies (None: it can't be read), and
-whether its final answer is right."""
+"""Traces written by hand: task, prompt, text, and what that is: outcome, strategies (None: it can't be read),
+and whether its final answer is right."""
 
 import coverjax as cj
 
