@@ -84,8 +84,8 @@ def rows(smoke: bool) -> list[Row]:
             f"router training to 1e-4 of the concave optimum, {inputs:,} inputs, {LATENTS} latents, "
             f"{STRATEGIES} strategies, {DRAWS} draws (difference: farthest from the optimum)",
             lambda: train_routers(model),
-            "SciPy SLSQP an input, analytic gradient, ftol 1e-6",
-            lambda: slsqp(model.generator, 1e-6),
+            "SciPy SLSQP an input, analytic gradient, ftol 1e-7",
+            lambda: slsqp(model.generator, 1e-7),
             target=0 if smoke else 5,
             pairs=3,
             difference=worst,

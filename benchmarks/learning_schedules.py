@@ -40,7 +40,7 @@ def measured(number: int, concentration: float, steps: int, seeds: int) -> tuple
 
 def report(smoke: bool) -> str:
     """Return what was measured, as Markdown."""
-    number, steps, seeds = (3, 5, 2) if smoke else (200, 300, 4)
+    number, steps, seeds = (3, 5, 2) if smoke else (200, 300, 64)
     lines = [
         "### Open-loop schedules against exhaustive search",
         "",

@@ -44,25 +44,26 @@ def runs(
     Args:
         policy: a policy that chooses latents.
         one: the problem's arrays of this input.
-        key: the input's random stream; a run's stream is named by its number.
+        key: the input's random stream.
         draws, trials: their numbers.
         objective: "auc", "coverage", "gain" (as AUC) or "full_coverage".
         costs: weights of KL and of entropy.
         regrets: what every choice loses in every (draw, subset).
     """
 
-    def trial(number: jax.Array) -> Runs:
-        stream = jax.random.fold_in(key, number)
+    latents, outcomes = one.draws.shape
+    # All at once: a generator of random bits inside the loop would take most of the compiling.
+    noise = jax.random.gumbel(key, (trials, draws, latents + outcomes), DTYPE)
 
-        def step(carry: tuple, draw: jax.Array) -> tuple[tuple, Runs]:
-            state, seen = carry
-            choosing, drawing = jax.random.split(jax.random.fold_in(stream, draw))
+    def trial(noise: jax.Array) -> Runs:
+        def step(carry: tuple, moment: tuple[jax.Array, jax.Array]) -> tuple[tuple, Runs]:
+            (state, seen), (draw, noise) = carry, moment
             logits = policy.choose(one.known, state, draw).astype(DTYPE)
             log_chances = jax.nn.log_softmax(logits)
-            action = jax.random.categorical(choosing, jax.lax.stop_gradient(logits)).astype(jnp.int32)
-            matched = _matched(one, jax.random.categorical(drawing, jnp.log(one.draws[action])))
+            action = jnp.argmax(jax.lax.stop_gradient(logits) + noise[:latents]).astype(jnp.int32)
+            matched = _matched(one, jnp.argmax(jnp.log(one.draws[action]) + noise[latents:]))
             after = seen | matched
-            moment = Runs(
+            found = Runs(
                 log_chance=log_chances[action],
                 reward=_reward(one, objective, seen, after, (draws - draw).astype(DTYPE) / draws),
                 penalty=penalty(log_chances, one.router, costs),
@@ -72,12 +73,12 @@ def runs(
             )
             told = action if policy.sees != "blind" else jnp.int32(-1)
             shown = matched if policy.sees in ("outcomes", "oracle") else jnp.zeros_like(matched)
-            return (policy.update(one.known, state, draw, told, shown), after), moment
+            return (policy.update(one.known, state, draw, told, shown), after), found
 
         start = (policy.init(one.known), jnp.zeros(one.shares.shape[-1], bool))
-        return jax.lax.scan(step, start, jnp.arange(draws, dtype=jnp.int32))[1]
+        return jax.lax.scan(step, start, (jnp.arange(draws, dtype=jnp.int32), noise))[1]
 
-    return jax.vmap(trial)(jnp.arange(trials, dtype=jnp.int32))
+    return jax.vmap(trial)(noise)
 
 
 def penalty(

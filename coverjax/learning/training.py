@@ -178,13 +178,13 @@ class _Job:
         with self._bar(step) as bar:
             while step < settings.steps and not self._stalled(state):
                 block = min(settings.every, settings.steps - step)
+                span = jnp.int32(step), jnp.int32(step + block)
                 params, opt, met = advance(
-                    state.params, state.opt, self.fixed, self.running, jnp.int32(step), self.program, block
+                    state.params, state.opt, self.fixed, self.running, *span, self.program
                 )
                 step += block
                 state = state._replace(params=params, opt=opt)
-                met = np.asarray(met).mean(axis=1)
-                state = self._judged(state, step, met, time.perf_counter() - begun, history)
+                state = self._judged(state, step, np.asarray(met), time.perf_counter() - begun, history)
                 if settings.checkpoint is not None:
                     write_checkpoint(settings.checkpoint, self.name, step, state, history)
                 bar.set_postfix_str(f"{max(history['held_out'][-1]):.5f}", refresh=False)
@@ -332,8 +332,9 @@ def _chunk(policy: Any, whole: Problem, climb: Climb) -> int:
     lattice = 0
     if climb.gradient != "exact":
         choices = climb.draws * climb.trials
+        lattice = 2 * choices * (1 + whole.draws.shape[2] // whole.router.shape[1])  # random numbers
     if climb.gradient == "regret" or (climb.gradient == "exact" and policy.sees != "blind"):
-        lattice = 3 * climb.draws << whole.bits
+        lattice += 3 * climb.draws << whole.bits
     latents = whole.router.shape[1]
     return max(
         1, int(GRADIENT_BYTES // (4 * latents * ((20 if is_table(policy) else 300) * choices + lattice)))

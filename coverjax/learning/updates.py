@@ -80,27 +80,28 @@ def optimiser(pace: Pace) -> optax.GradientTransformation:
     return optax.adam(rate, b1=b1, b2=b2, eps=eps)
 
 
-@partial(jax.jit, static_argnames=("program", "block"))
+@partial(jax.jit, static_argnames=("program",))
 def advance(
-    params: Any, opt: Any, fixed: Fixed, keys: jax.Array, first: jax.Array, program: Program, block: int
-) -> tuple[Any, Any, Float[jax.Array, "seeds block"]]:
-    """Make `block` updates from number `first` on; return parameters, optimiser state and the objective met.
+    params: Any, opt: Any, fixed: Fixed, keys: jax.Array, first: jax.Array, last: jax.Array, program: Program
+) -> tuple[Any, Any, Float[jax.Array, " seeds"]]:
+    """Make updates number first..last - 1; return parameters, optimiser state, mean objective met in them.
 
-    The random numbers of an update are named by the seed's key and the update's number.
+    The random numbers of an update are named by the seed's key and the update's number. How many there are
+    is no part of the program: the last few of a training don't compile it again.
     """
     rest = joined(fixed.numbers, program.frozen)
     tool = optimiser(program.pace)
 
     def of_seed(params: Any, opt: Any, key: jax.Array) -> tuple[Any, Any, jax.Array]:
-        def update(carry: tuple, number: jax.Array) -> tuple[tuple, jax.Array]:
-            params, opt = carry
+        def update(number: jax.Array, carry: tuple) -> tuple:
+            params, opt, total = carry
             slope, met = _slope(params, rest, fixed.problem, jax.random.fold_in(key, number), program)
             change, opt = tool.update(jax.tree.map(jnp.negative, slope), opt, params)
-            return (optax.apply_updates(params, change), opt), met
+            return optax.apply_updates(params, change), opt, total + met
 
-        numbers = first + jnp.arange(block, dtype=jnp.int32)
-        (params, opt), met = jax.lax.scan(update, (params, opt), numbers)
-        return params, opt, met
+        start = (params, opt, jnp.zeros((), DTYPE))
+        params, opt, total = jax.lax.fori_loop(first, last, update, start)
+        return params, opt, total / (last - first).astype(DTYPE)
 
     return jax.vmap(of_seed)(params, opt, keys)
 

@@ -5,6 +5,8 @@ ONE input at ONE moment. Any module with that call works in `LearnedLatent`. Eve
 float32, whatever the precision around it.
 """
 
+import itertools
+from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
@@ -53,15 +55,24 @@ class Dense(eqx.Module):
     weights: Float[jax.Array, "inputs outputs"]
     bias: Float[jax.Array, " outputs"]
 
-    @classmethod
-    def random(cls, key: jax.Array, inputs: int, outputs: int) -> "Dense":
-        """Draw weights of variance 1 / inputs; the bias is 0."""
-        scale = 1.0 / max(inputs, 1) ** 0.5
-        return cls(scale * jax.random.normal(key, (inputs, outputs), DTYPE), jnp.zeros(outputs, DTYPE))
-
     def __call__(self, x: Float[jax.Array, "... inputs"]) -> Float[jax.Array, "... outputs"]:
         """Apply the layer."""
         return x @ self.weights + self.bias
+
+
+@partial(jax.jit, static_argnames=("sizes",))
+def dense_layers(key: jax.Array, sizes: tuple[tuple[int, int], ...]) -> tuple[Dense, ...]:
+    """Draw layers of (inputs, outputs): weights of variance 1 / inputs, biases 0.
+
+    One program for all: drawn apart, each size would be compiled.
+    """
+    numbers = jax.random.normal(key, (sum(i * o for i, o in sizes),), DTYPE)
+    layers, start = [], 0
+    for inputs, outputs in sizes:
+        weights = numbers[start : start + inputs * outputs].reshape(inputs, outputs)
+        layers.append(Dense(weights / max(inputs, 1) ** 0.5, jnp.zeros(outputs, DTYPE)))
+        start += inputs * outputs
+    return tuple(layers)
 
 
 class TabularLogits(eqx.Module):
@@ -131,7 +142,7 @@ class MLP(eqx.Module):
     def random(cls, key: jax.Array, sight: Sight, horizon: int, width: int) -> "MLP":
         """Draw two hidden layers for inputs of the kind of `sight`."""
         sizes = (_beside(sight, horizon).shape[0], width, width, sight.latents)
-        return cls(tuple(map(Dense.random, jax.random.split(key, 3), sizes[:-1], sizes[1:])), horizon)
+        return cls(dense_layers(key, tuple(itertools.pairwise(sizes))), horizon)
 
     def __call__(self, sight: Sight) -> Float[jax.Array, " latents"]:
         """Return one logit per latent."""
@@ -166,14 +177,13 @@ class SetNetwork(eqx.Module):
     @classmethod
     def random(cls, key: jax.Array, sight: Sight, horizon: int, width: int) -> "SetNetwork":
         """Draw the weights for inputs of the kind of `sight`."""
-        keys = jax.random.split(key, 7)
         times = _times(sight, horizon).shape[0]
         inputs = (_pairs(sight).shape[-1], 2 * width, 2 * width + times, width)
         sums = width * (1 if sight.hits is None else 2)
         sizes = (4 * (sums + _own(sight).shape[-1]) + times, 2 * width, 2 * width, 1)
-        pair, context, mixed, summand = map(Dense.random, keys[:4], inputs, (width,) * 4)
-        head = tuple(map(Dense.random, keys[4:], sizes[:-1], sizes[1:]))
-        return cls(pair, context, mixed, summand, head, horizon)
+        shapes = (*((size, width) for size in inputs), *itertools.pairwise(sizes))
+        pair, context, mixed, summand, *head = dense_layers(key, shapes)
+        return cls(pair, context, mixed, summand, tuple(head), horizon)
 
     def __call__(self, sight: Sight) -> Float[jax.Array, " latents"]:
         """Return one logit per latent."""
