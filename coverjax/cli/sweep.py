@@ -54,9 +54,14 @@ def run(argv: Sequence[str]) -> None:
         _dry(options, sweep)
         return
     out = options.out or pathlib.Path(options.file.stem)
-    done = run_sweep(sweep, out, resume=options.resume, workers=options.workers, ray=options.ray, tell=_tell)
+    again = "--resume" if options.resume else "the same command and --resume"
+    workers, ray = options.workers, options.ray
+    try:
+        done = run_sweep(sweep, out, resume=options.resume, workers=workers, ray=ray, tell=_tell)
+    except KeyboardInterrupt:
+        _tell(f"{out}: interrupted; what is done is kept: go on with {again}")
+        raise SystemExit(STOPPED + signal.SIGINT) from None
     if not done.complete:
-        again = "--resume" if options.resume else "the same command and --resume"
         name = signal.Signals(done.stopped or signal.SIGINT).name
         _tell(f"{out}: stopped by {name} after {done.done:,} of {done.cells:,} cells; go on with {again}")
         raise SystemExit(STOPPED + (done.stopped or signal.SIGINT))

@@ -13,6 +13,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from coverjax.foundation.lattice import LARGEST
 from coverjax.model.named import DEFAULTS, RANDOM, SETTINGS, WITH_LATENTS
 
 WHOLE = ("inputs", "strategies", "common", "latents", "budget", "seed")
@@ -23,7 +24,7 @@ CELL_COLUMNS: tuple[str, ...] = ("family", *DEFAULTS, "budget")
 
 NAMES = frozenset(CELL_COLUMNS)
 
-MOST_CELLS = 10_000_000
+MOST_CELLS = 2_000_000
 
 PART = 64
 """Cells in a part unless the sweep says otherwise or they are large."""
@@ -161,7 +162,7 @@ class Sweep:
     def _most(self, structure: Structure) -> int:
         """How many cells of a structure a part may hold: a matter of memory and, for simulation, of time."""
         held = 8 * structure.budget + structure.strategies * (1 + structure.latents)
-        if self.trials is None and structure.strategies <= 16:
+        if structure.strategies <= LARGEST:  # tables over the subset lattice, where a policy has one
             held += structure.budget << max(0, structure.strategies - 3)
         most = PART_NUMBERS // (structure.inputs * held)
         if self.trials is not None:

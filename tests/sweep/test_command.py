@@ -72,13 +72,15 @@ def test_a_signal_ends_with_what_is_done(capsys, path, tmp_path, monkeypatch):
     assert run(capsys, path, "--out", tmp_path / "out", "--resume")[0] == 0
 
 
-def test_a_second_interrupt_drops_what_is_under_way(path, tmp_path, monkeypatch):
+def test_a_second_interrupt_drops_what_is_under_way(capsys, path, tmp_path, monkeypatch):
     def twice(self, part, content):
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(runner.Store, "write", twice)
-    assert main(["sweep", str(path), "--out", str(tmp_path / "out")]) == 130
+    code, printed, err = run(capsys, path, "--out", tmp_path / "out")
+    assert (code, printed) == (130, "")
+    assert "interrupted; what is done is kept: go on with" in err
     assert not list((tmp_path / "out" / "parts").iterdir())
     assert not (tmp_path / "out" / ".lock").exists()
 
@@ -104,5 +106,5 @@ def test_figures_over_a_setting_that_does_not_vary(capsys, tmp_path):
     path = write(tmp_path, TINY + "[figures]\nx = 'budget'\n")
     code, _, err = run(capsys, path, "--out", tmp_path / "out")
     assert code == 2
-    assert ":13: figures.x: budget has one value in this sweep; varied: eps, imbalance" in err
+    assert ":12: figures.x: budget has one value in this sweep; varied: eps, imbalance" in err
     assert not (tmp_path / "out").exists()

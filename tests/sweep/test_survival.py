@@ -101,13 +101,17 @@ def test_stopped_by_a_signal_it_finishes_what_is_under_way(undisturbed, tmp_path
 
 
 @pytest.mark.slow
-def test_workers_end_with_their_parent_and_are_resumed_by_one(undisturbed, tmp_path):
+def test_a_dead_worker_is_replaced_and_workers_end_with_their_parent(undisturbed, tmp_path):
     path, expected = undisturbed
     out = tmp_path / "out"
     process = started(path, out, "--workers", "2")
     wait_for(process, out, 3)
-    workers = [int(pid) for pid in children(process.pid)]
-    assert len(workers) >= 2
+    workers = children(process.pid)
+    assert len(workers) == 2
+    os.kill(workers[0], signal.SIGKILL)
+    wait_for(process, out, count(out) + 9)  # it was replaced; its part was made again
+    workers = children(process.pid)
+    assert process.poll() is None
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
     end = time.monotonic() + 20
@@ -119,8 +123,12 @@ def test_workers_end_with_their_parent_and_are_resumed_by_one(undisturbed, tmp_p
     assert contents(out) == expected
 
 
-def children(pid: int) -> list[str]:
-    return pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+def children(pid: int) -> list[int]:
+    """The worker processes of a process."""
+    found = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [
+        int(child) for child in found if b"spawn_main" in pathlib.Path(f"/proc/{child}/cmdline").read_bytes()
+    ]
 
 
 def alive(pid: int) -> bool:
