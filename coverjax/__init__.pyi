@@ -1,6 +1,7 @@
 from . import corrections as corrections
 from . import routing as routing
 from . import sequences as sequences
+from . import sweep as sweep
 from ._version import __version__ as __version__
 from .closed_form.forms import exact as exact
 from .closed_form.times import expected_time_full as expected_time_full
