@@ -15,6 +15,14 @@ from coverjax.report.html import Page, provenance
 
 Climb = Callable[[Shelf, Preset, int, Step], Rung]
 
+
+def _language_model(shelf: Shelf, preset: Preset, seed: int, step: Step) -> Rung:
+    # Imported when it is climbed: the language model is the heaviest part of the package.
+    from coverjax.demo.language_model import language_model
+
+    return language_model(shelf, preset, seed, step)
+
+
 RUNGS: tuple[tuple[str, str, Climb], ...] = (
     ("1", "a known law: every policy, exactly and by simulation; training", known_law),
     ("3", "a log of samples: intervals, best of k, guardrails", own_log),

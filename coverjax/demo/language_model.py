@@ -1,0 +1,98 @@
+"""Rung 2: a language model that learned strategies from text, explored by its latents, judged on what it
+writes."""
+
+from typing import Any
+
+import numpy as np
+
+from coverjax.demo.rungs import Preset, Rung, Shelf, Step
+from coverjax.report.html import Figure, Table
+from coverjax.report.plots import plot_coverage
+from coverjax.report.style import new_figure, save_figure
+from coverjax.sequences.exploration import BASE
+from coverjax.sequences.studies import QUICK, Study, quick_study
+
+SHOWN = 3
+"""So many texts of each latent stand in the report."""
+
+FULL: dict[str, Any] = {"development": 48, "test": 64, "trials": 8, "samples": 16}
+
+
+def language_model(shelf: Shelf, preset: Preset, seed: int, step: Step) -> Rung:
+    """Climb the rung: factorize a small model by reading, force its latents, explore inputs it has not
+    seen."""
+    step("splitting a language model into latents (about a minute)")
+    study = quick_study(seed, **(FULL if preset.name == "full" else {}))
+    step("drawing")
+    found = study.exploration
+    figure = new_figure(7.6, 4.2)
+    plot_coverage(found.curves, figure.subplots(), band="none")
+    with shelf.apart() as place:
+        files = save_figure(figure, place, "explored")
+    gains = _gains(study)
+    drawn = Figure(
+        shelf.name("explored"),
+        "Coverage of generated text",
+        "Fraction of an input's strategies that k generated and parsed texts hold, mean over inputs that "
+        "nothing was trained on; a line a way of choosing latents, beside independent samples of the base "
+        "model.",
+        gains,
+    )
+    return Rung(
+        title="A language model: strategies learned from text, explored by its latents",
+        answer=_answer(study),
+        again=("coverjax sequences --help   # fit, factorize, draw and evaluate models of your own",),
+        parts=[drawn, gains, _latents(study)],
+        cautions=[
+            "The base model came with the package, fitted beforehand; its split into latents was made here, "
+            f"in {QUICK['steps']} updates. Small models for a demonstration, no claims about large ones.",
+            "The policy to use is chosen on development inputs; the curves are of test inputs.",
+        ],
+        told={
+            "task": study.task.name,
+            "chosen": found.chosen,
+            "coverage": {name: curves.mean().coverage[0].tolist() for name, curves in found.curves.items()},
+            "gains": {name: gain.pooled for name, gain in found.gains.items()},
+        },
+        files=[shelf.name(file) for file in files],
+        log=found.logs.get(BASE),
+    )
+
+
+def _answer(study: Study) -> list[str]:
+    found = study.exploration
+    best = found.chosen
+    ends = {name: 100 * float(curves.mean().coverage[0, -1]) for name, curves in found.curves.items()}
+    budget = int(next(iter(found.curves.values())).budgets[-1])
+    base = BASE if BASE in ends else next(iter(ends))
+    gain = found.gains[best].pooled
+    return [
+        f"{budget} texts of the base model hold {ends[base]:.1f} % of an unseen input's strategies; choosing "
+        f"latents by {best!r}, picked beforehand on other inputs, {ends[best]:.1f} % (gain {gain:.2f}).",
+        f"The task is {study.task.name}; its latents were found by reading, nobody labelled them.",
+    ]
+
+
+def _gains(study: Study) -> Table:
+    found = study.exploration
+    rows = []
+    for name, curves in found.curves.items():
+        gain = found.gains.get(name)
+        mean = curves.mean().coverage[0]
+        told = None if gain is None or not np.isfinite(gain.pooled) else float(gain.pooled)
+        rows.append(
+            [name, found.sees.get(name, ""), found.knows.get(name, ""), float(mean[0]), float(mean[-1]), told]
+        )
+    header = ("how latents are chosen", "sees", "knows", "C(1)", "C(K)", "gain")
+    return Table("Explored", header, rows, "Parsed from generated text; mean over test inputs.")
+
+
+def _latents(study: Study) -> Table:
+    """Return what each latent writes: some texts, and the strategies that the validator saw in them."""
+    rows = [
+        [f"z = {z}", prompt, text, ", ".join(strategies) or "none"]
+        for z, texts in study.traces.items()
+        for prompt, text, strategies in texts[:SHOWN]
+    ]
+    header = ("latent", "input", "text", "strategies seen by the validator")
+    return Table("What each latent writes", header, rows)
