@@ -161,10 +161,27 @@ def report_policies(
                 refused[name] = str(error).removeprefix(f"{name}: ")
         iid, oracle = (curves[name] for name in REFERENCES)
         study = study_policies(curves, iid, oracle, rare_below=options.rare_below, refused=refused)
-        told = document(study, verb=verb, command=command_line(verb, options), options=plain(options))
-        text = to_json(told)
-        written = [] if part is None else write_study(study, text, part, progress)
-    finish(options.out, written, text if options.json else policy_text(study))
+        told = document(
+            study,
+            verb=verb,
+            command=command_line(verb, options),
+            options=plain(options),
+            seed=options.seed,
+            files=_files(options),
+        )
+        document_text = to_json(told)
+        text = document_text if options.json else policy_text(study)
+        written = [] if part is None else write_study(study, document_text, part, progress)
+    finish(options.out, written, text)
+
+
+def _files(options: LawOptions) -> list[dict[str, Any]]:
+    """Facts of the files that the options name: the law, its declared strategies, the options, policies."""
+    from coverjax.logs.files import facts
+
+    named = [getattr(options, name, None) for name in ("file", "law", "declared")]
+    named += [text for text in options.policy if pathlib.Path(text).is_file()]
+    return [facts(str(path)) for path in dict.fromkeys(map(str, filter(None, named)))]
 
 
 def _check(options: LawOptions) -> None:

@@ -135,7 +135,8 @@ def _fault(error: Exception, arguments: list[str]) -> int:
     print(
         f"coverjax: a fault of coverjax, not of your input: {what}\n"
         f"{written[0].upper()}{written[1:]}. To report it, run again with COVERJAX_DEBUG=1 and send the "
-        f"traceback together with:\n  coverjax {__version__}, Python {sys.version.split()[0]}, {sys.platform}\n  {command}",
+        "traceback together with:\n"
+        f"  coverjax {__version__}, Python {sys.version.split()[0]}, {sys.platform}\n  {command}",
         file=sys.stderr,
     )
     return FAULT

@@ -1,7 +1,7 @@
 """Everything a report on policies says: their curves on a known law, gains, where the gain comes from."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,11 @@ from coverjax.metrics import GainReport, TimeToCoverage, auc, gain_report, gain_
 from coverjax.report.plain import number
 
 TAUS = (0.5, 0.8, 1.0)
+
+ENVELOPE = (
+    "the envelope is the most that any k draws cover, at each k apart: no one run, so that it has no single "
+    "strategies and no time to part of them"
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -27,6 +32,7 @@ class PolicyLine:
         common, rare: mean over the inputs with a defined gain of the two parts of the gain.
         times: time to coverage by tau.
         no_times: why there is none, by tau.
+        no_split: why the gain has no parts, or nothing.
     """
 
     name: str
@@ -38,6 +44,7 @@ class PolicyLine:
     rare: float
     times: dict[float, TimeToCoverage]
     no_times: dict[float, str]
+    no_split: str = ""
 
     @property
     def sees(self) -> str:
@@ -112,10 +119,14 @@ def _line(name: str, curves: Curves, iid: Curves, oracle: Curves, rare_below: fl
             times[tau] = time_to_coverage(curves, tau)
         except InputError as error:
             no_times[tau] = str(error)
+    no_split = ""
     try:
         common, rare = gain_split(curves, iid, oracle, rare_below)
-    except InputError:  # a bound without curves by strategy: its gain has no parts
+    except InputError as error:  # a bound without curves by strategy: its gain has no parts
         common = rare = np.full(curves.inputs, np.nan)
+        no_split = ENVELOPE if _is_envelope(curves) else str(error)
+    if _is_envelope(curves):
+        no_times = dict.fromkeys(no_times, ENVELOPE)
     return PolicyLine(
         name=name,
         curves=curves,
@@ -126,7 +137,12 @@ def _line(name: str, curves: Curves, iid: Curves, oracle: Curves, rare_below: fl
         rare=_mean(rare),
         times=times,
         no_times=no_times,
+        no_split=no_split,
     )
+
+
+def _is_envelope(curves: Curves) -> bool:
+    return curves.provenance.get("form") == "maximum coverage at each k"
 
 
 def _mean(values: np.ndarray) -> float:
@@ -148,8 +164,22 @@ def mean_stderr(curves: Curves) -> list[float | None] | None:
     return [number(value) for value in np.sqrt((used**2).sum(axis=0)) / max(1, len(used))]
 
 
-def document(study: PolicyStudy, *, verb: str, command: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Return a study as a plain document, NaN as null."""
+def document(
+    study: PolicyStudy,
+    *,
+    verb: str,
+    command: str,
+    options: dict[str, Any],
+    seed: int = 0,
+    files: Sequence[dict[str, Any]] = (),
+) -> dict[str, Any]:
+    """Return a study as a plain document, NaN as null.
+
+    Args:
+        study: what was found.
+        verb, command, options, seed: what was asked.
+        files: what was read, a dict each with path, sha256 and bytes.
+    """
     from coverjax._version import __version__
 
     return {
@@ -157,6 +187,8 @@ def document(study: PolicyStudy, *, verb: str, command: str, options: dict[str, 
         "verb": verb,
         "command": command,
         "options": options,
+        "seed": seed,
+        "files": [dict(facts) for facts in files],
         "coverage": study.coverage,
         "budgets": study.budgets.tolist(),
         "inputs": study.first.inputs,
@@ -178,7 +210,11 @@ def _policy(line: PolicyLine) -> dict[str, Any]:
         "provenance": line.curves.provenance,
         "auc": number(line.auc),
         "coverage_mc_stderr": mean_stderr(line.curves),
-        "gain_split": {"common": number(line.common), "rare": number(line.rare)},
+        "gain_split": {
+            "common": number(line.common),
+            "rare": number(line.rare),
+            **({"why_null": line.no_split} if line.no_split else {}),
+        },
         "curves": {
             name: [number(v) for v in getattr(mean, name)[0]]
             for name in names

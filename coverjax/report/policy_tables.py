@@ -77,8 +77,29 @@ def _times(study: PolicyStudy, names: dict[str, str], start: int) -> str:
     for name, line in study.lines.items():
         cells = "".join(_time(line, tau).ljust(20) for tau in TAUS)
         lines.append((fit(names[name], start) + "  " + cells).rstrip())
-    lines += wrapped("mean of min(T, K) / median / share never reached by k = K", COLUMNS)
+    lines += wrapped("mean of min(T, K) / median (> K: beyond it) / share never reached by k = K", COLUMNS)
+    for mark, reasons in (("?", _reasons(study, names)), ("-", _no_parts(study, names))):
+        for reason, who in reasons.items():
+            lines += wrapped(f"{', '.join(dict.fromkeys(who))}: {reason}", COLUMNS, "   ", f"{mark}: ")
     return "\n".join(lines)
+
+
+def _reasons(study: PolicyStudy, names: dict[str, str]) -> dict[str, list[str]]:
+    """Why a time is not told, and of which policies."""
+    found: dict[str, list[str]] = {}
+    for name, line in study.lines.items():
+        for reason in line.no_times.values():
+            found.setdefault(reason, []).append(names[name])
+    return found
+
+
+def _no_parts(study: PolicyStudy, names: dict[str, str]) -> dict[str, list[str]]:
+    """Why a gain has no parts, and of which policies."""
+    found: dict[str, list[str]] = {}
+    for name, line in study.lines.items():
+        if line.no_split:
+            found.setdefault(line.no_split, []).append(names[name])
+    return found
 
 
 def _time(line: PolicyLine, tau: float) -> str:

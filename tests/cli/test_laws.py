@@ -157,3 +157,29 @@ def test_numbers_out_of_range_are_the_user_s_input(capsys, argv, message):
     code, _, error = run(capsys, "exact", "--family", "zipf", *argv)
     assert code == 2
     assert message in error
+
+
+def test_the_summary_holds_seed_and_hashes(capsys, tmp_path):
+    import hashlib
+
+    table = tmp_path / "law.csv"
+    table.write_text("input,strategies,p\nx,a,0.75\nx,b,0.25\n")
+    toml = tmp_path / "run.toml"
+    toml.write_text('law = "law.csv"\nbudget = 2\n')
+    code, out, _ = run(capsys, "exact", str(toml), "--policy", "IID", "--json", "--seed", "7")
+    told = json.loads(out)
+    assert (code, told["seed"]) == (0, 7)
+    assert [facts["path"] for facts in told["files"]] == [str(toml), str(table)]
+    assert told["files"][1]["sha256"] == hashlib.sha256(table.read_bytes()).hexdigest()
+
+
+def test_why_the_envelope_tells_no_parts_and_no_times(capsys):
+    words = ["--family", "zipf", "--strategies", "4", "--budget", "3", "--policy", "EnvelopeOracle"]
+    _, out, _ = run(capsys, "exact", *words)
+    text = " ".join(out.split())
+    assert "?: EnvelopeOracle: the envelope is the most that any k draws cover, at each k apart" in text
+    assert "-: EnvelopeOracle: the envelope is the most" in text
+    _, out, _ = run(capsys, "exact", *words, "--json")
+    line = json.loads(out)["policies"][-1]
+    assert line["gain_split"]["why_null"].startswith("the envelope is the most")
+    assert line["time_to_coverage"]["0.5"]["why_null"].startswith("the envelope is the most")
