@@ -9,7 +9,6 @@ from coverjax.logs.rules import (
     BLANKS,
     LABEL_LIST,
     LABEL_TEXT,
-    NUMBER_TEXT,
     Rule,
     filled_list,
     filled_set,
@@ -21,6 +20,9 @@ from coverjax.logs.rules import (
     name_value,
     quoted,
 )
+
+_PLAIN_NUMBER = r"-?[0-9]+|-?[1-9][0-9]{0,14}\.[0-9]+|-?0\.(?:0|0{0,3}[1-9][0-9]*)"
+"""Numbers that duckdb and Python print alike; others have an exponent in one of them."""
 
 _LABEL_CELL = rf"\[{LABEL_TEXT}\]"
 
@@ -73,10 +75,10 @@ def _label_sql(x: str, dialect: str) -> str:
     is_list = matched(x, LABEL_LIST)
     listed = filled_set(f"CAST({x}::JSON AS VARCHAR[])")
     if dialect == "csv":
-        return f"CASE WHEN {is_list} AND json_valid({x}) THEN {listed} ELSE [{x}] END"
+        return f"CASE WHEN {is_list} AND json_valid({x}) THEN {listed} WHEN {x} IS NOT NULL THEN [{x}] END"
     held = f"json_extract_string({x}, '$')"
     text = f"CASE WHEN trim({held}, {quoted(BLANKS)}) = '' THEN []::VARCHAR[] ELSE [{held}] END"
-    plain = f"{x} IN ('true', 'false') OR {matched(x, NUMBER_TEXT)}"
+    plain = f"{x} IN ('true', 'false') OR {matched(x, _PLAIN_NUMBER)}"
     return (
         f"""CASE WHEN starts_with({x}, '"') THEN {text} WHEN {is_list} THEN {listed} """
         f"WHEN {plain} THEN [{x}] END"
@@ -89,7 +91,7 @@ def _label_value(value: Any, dialect: str) -> list[str] | None:
     if isinstance(value, bool):
         return ["true" if value else "false"]
     if isinstance(value, Number):
-        return [str(value)] if re.fullmatch(NUMBER_TEXT, value) else None
+        return [str(value)] if re.fullmatch(_PLAIN_NUMBER, value) else None
     if isinstance(value, str):
         return [value] if value.strip(BLANKS) else []
     return filled_list(value) if isinstance(value, list) and not isinstance(value, Pairs) else None

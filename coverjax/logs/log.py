@@ -232,6 +232,8 @@ class SampleLog:
 
     def with_min_score(self, threshold: float) -> "SampleLog":
         """Return the log with a sample counted as correct exactly when its score is >= threshold."""
+        if "no_min_score" in self.provenance:
+            raise InputError(f"min_score: {self.provenance['no_min_score']}")
         if self.score is None:
             raise InputError("score: a minimum score needs a `score` column; this log has none")
         return dataclasses.replace(self, correct=np.nan_to_num(self.score, nan=-np.inf) >= threshold)

@@ -48,6 +48,30 @@ def test_a_minimum_score_says_what_is_correct():
         cj.SampleLog.from_arrays(ONES).with_min_score(1)
 
 
+def test_none_of_the_rows_and_rows_that_are_not_there():
+    log = cj.SampleLog.from_arrays(ONES, valid=ONES[..., 0])
+    for none in ([], np.zeros(2, bool), np.array([], dtype=int)):
+        taken = log.take(none)
+        assert taken.inputs == 0
+        assert taken.matches.shape == (0, 1, 3, 4)
+        assert taken.valid.shape == (0, 1, 3)
+        assert log.counts().take(none).inputs == 0
+    assert log.take([-1]).ids.tolist() == [1]
+    for wrong in ([2], [-3], ["p"], [0.5], [[0]], [True]):
+        with pytest.raises(InputError, match="rows: must be"):
+            log.take(wrong)
+
+
+@pytest.mark.parametrize("more", [{}, {"method": ["a", "a"]}])
+def test_names_that_are_no_names(more):
+    with pytest.raises(
+        InputError, match=r"ids: must be names \(text or numbers\), one an input; got \['p'\]"
+    ):
+        cj.SampleLog.from_arrays(ONES, ids=[["p"], ["q"]], **more)
+    with pytest.raises(InputError, match="ids: must be names"):
+        cj.CountTable.from_arrays([1, 2], n=2, ids=[{}, {"a": 1}])
+
+
 def test_rows_with_methods():
     log = cj.SampleLog.from_arrays(np.ones((3, 2, 1)), method=["b", "a", "b"])
     assert log.ids.tolist() == [0, 0, 1]

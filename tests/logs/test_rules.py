@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from coverjax.foundation.checks import InputError
 from coverjax.logs import rules
+from coverjax.logs.cells import CELL_NAME, LABEL, VERDICT
 from coverjax.logs.csvtext import begin_csv
 from coverjax.logs.files import begin_jsonl
 from coverjax.logs.formats import noveltybench
@@ -19,8 +20,8 @@ from coverjax.logs.locating import records
 from coverjax.logs.rules import FLAG, LABELS, NAME, NUMBER, WHOLE, Field, fault_of
 from coverjax.logs.tables import relation, workspace
 
-RULES = [NAME, WHOLE, FLAG, NUMBER, LABELS]
-RULE_NAMES = ["name", "whole", "flag", "number", "labels"]
+RULES = [NAME, WHOLE, FLAG, NUMBER, LABELS, CELL_NAME, VERDICT, LABEL]
+RULE_NAMES = ["name", "whole", "flag", "number", "labels", "cell name", "verdict", "label"]
 LISTS = [field.rule for field in noveltybench.FIELDS if field.name in ("partition", "generation_scores")]
 
 WORDS = st.sampled_from(
@@ -78,6 +79,10 @@ WORDS = st.sampled_from(
         '["a\\"b"]',
         '[""]',
         '[" "]',
+        '[" a"]',
+        '["[a"]',
+        "1.0",
+        "0.0",
     ]
 )
 TEXTS = WORDS | st.text(

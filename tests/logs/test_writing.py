@@ -77,6 +77,36 @@ def test_declared_pairs_are_written_once(tmp_path):
     assert (tmp_path / "declared.csv").read_text() == "input,strategy\np,s\np,t\n"
 
 
+def test_names_with_blanks_come_back_as_they_were(tmp_path):
+    names = [" a", "a ", "a", "[", '["a"]', '[" a"]', "\tb", "a|b", 'quo"te']
+    ids = [" x", "x", "[x", '["x "]']
+    rng = np.random.default_rng(0)
+    log = cj.SampleLog.from_arrays(
+        rng.random((4, 6, 9)) < 0.5, ids=ids, labels=[names] * 4, declared=np.arange(9) < 8
+    )
+    cj.write_log(log, tmp_path / "log.jsonl")
+    cj.write_declared(log, tmp_path / "declared.csv")
+    back = cj.read_log(tmp_path / "log.jsonl", declared=tmp_path / "declared.csv")
+    assert back.ids.tolist() == ids
+    assert back.notes == ()
+    assert [row[:8] for row in back.labels] == [tuple(names[:8])] * 4
+    same_matches(log, back)
+    np.testing.assert_array_equal(back.declared_count, log.declared_count)
+
+
+@pytest.mark.parametrize("declared", ["input,strategy\n", "strategy\n"])
+def test_a_log_without_declared_strategies_comes_back(declared, tmp_path):
+    log = cj.SampleLog.from_arrays(np.ones((2, 3, 2), bool), declared=[False, False])
+    cj.write_log(log, tmp_path / "log.jsonl")
+    cj.write_declared(log, tmp_path / "declared.csv")
+    assert (tmp_path / "declared.csv").read_text() == "input,strategy\n"
+    (tmp_path / "declared.csv").write_text(declared)
+    back = cj.read_log(tmp_path / "log.jsonl", declared=tmp_path / "declared.csv")
+    assert back.declared_count.tolist() == [0, 0]
+    assert back.declared_given
+    same_matches(log, back)
+
+
 def test_several_labelers_are_refused(tmp_path):
     log = cj.SampleLog.from_arrays(np.ones((1, 1, 1), bool), labeler=["human", "rule"])
     with pytest.raises(

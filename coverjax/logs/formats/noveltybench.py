@@ -78,6 +78,7 @@ def _read(source: Source) -> SampleLog | CountTable:
         _blame(source, frozenset(), str(fault))
     if faulty:
         _blame(source, present, "")
+    source.provenance["no_min_score"] = _NO_MIN_SCORE
     column = "method" if "method" in present else "model" if models > 1 else "NULL::VARCHAR"
     if models == 1:
         source.provenance["model"] = connection.execute(
@@ -154,14 +155,16 @@ def _repeats(source: Source, method: str) -> Blame:
     return Blame(value, repeat)
 
 
+_NO_MIN_SCORE = (
+    "a NoveltyBench score belongs to a generation in its sequence (a repeated class scores nothing), so "
+    "that a threshold tells no correct samples; leave it out"
+)
+
 FORMAT = Format(
     "noveltybench",
     "id, partition",
     _recognises,
     _read,
     kinds=TABLES - {"csv"},
-    no_min_score=(
-        "a NoveltyBench score belongs to a generation in its sequence (a repeated class scores nothing), so "
-        "that a threshold tells no correct samples; leave it out"
-    ),
+    no_min_score=_NO_MIN_SCORE,
 )
