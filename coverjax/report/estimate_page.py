@@ -127,15 +127,25 @@ def _covers(study: Study, found: KindStudy) -> str:
     value = f"cover {_percent(float(interval.mean[-1]))} of an input's {_strategies(study)}"
     if math.isnan(float(interval.low[-1])):
         return f"{value} (no interval: {_no_interval(interval)})"
+    over = f"{100 * interval.level:.4g} % interval over {counted(interval.units, 'input')}"
+    if _says_nothing(interval):
+        return f"{value} (the {over} holds every value from 0 to 100 %: too few inputs to say more)"
     ends = f"{_percent(float(interval.low[-1]))} to {_percent(float(interval.high[-1]))}"
-    return f"{value} ({100 * interval.level:.4g} % interval over {counted(interval.units, 'input')}: {ends})"
+    return f"{value} ({over}: {ends})"
 
 
 def _ends(interval: Interval) -> str:
     mean, low, high = (100 * float(part[-1]) for part in (interval.mean, interval.low, interval.high))
     if math.isnan(mean):
         return "– (no input)"
-    return f"{mean:.1f} %" + ("" if math.isnan(low) else f" [{low:.1f}, {high:.1f}]")
+    if math.isnan(low):
+        return f"{mean:.1f} %"
+    return f"{mean:.1f} % [anything]" if _says_nothing(interval) else f"{mean:.1f} % [{low:.1f}, {high:.1f}]"
+
+
+def _says_nothing(interval: Interval) -> bool:
+    """Whether the interval at K holds every value that coverage can have."""
+    return bool(interval.low[-1] <= 0.0 and interval.high[-1] >= 1.0)
 
 
 def _no_interval(interval: Interval) -> str:

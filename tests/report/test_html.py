@@ -7,6 +7,7 @@ import re
 import pytest
 from sample_logs import EVIL, random_log
 
+import coverjax as cj
 from coverjax.report.estimate_page import estimate_page
 from coverjax.report.figures import write_figures
 from coverjax.report.html import (
@@ -144,6 +145,15 @@ def test_the_answer_comes_first_with_its_interval(studies, tmp_path):
         f"(95 % interval over 6 inputs: {low:.1f} % to {high:.1f} %)."
     )
     assert text.index("8 samples cover") < text.index("<h2")
+
+
+def test_an_interval_that_holds_everything_is_no_row_of_impossible_numbers():
+    log = cj.SampleLog.from_arrays([[[1, 0], [0, 1]], [[0, 0], [0, 0]]])
+    first = estimate_page(study_log({"": log}), FACTS, []).answer[0]
+    assert "holds every value from 0 to 100 %: too few inputs" in first
+    assert "-" not in first
+    both = estimate_page(study_log({"a": log, "b": log}), FACTS, []).answer[0]
+    assert "a\u2069 50.0 % [anything]" in both
 
 
 @pytest.mark.parametrize(
