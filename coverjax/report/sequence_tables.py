@@ -226,8 +226,8 @@ def _curves_text(study: Study, level: float) -> str:
     last = int(first.budgets[-1])
     lines = wrapped(
         f"Coverage of generated text on {counted(first.inputs, 'test input')} after K = {last} draws, mean "
-        f"and {100 * level:g} % interval over inputs; what W of the development inputs predicts; Gain between "
-        "independent sampling (0) and one strategy a draw (1).",
+        f"and {100 * level:g} % interval over inputs; what W of the development inputs predicts; Gain "
+        "between independent sampling (0) and one strategy a draw (1).",
         COLUMNS,
     )
     lines.append(f"{fit('method', NAME)}  sees      C(K)                   predicted  Gain")

@@ -5,8 +5,6 @@ from .exploration import Exploration as Exploration
 from .exploration import explore as explore
 from .exploration import forced_samples as forced_samples
 from .factorization import OBJECTIVES as OBJECTIVES
-from .fitting import FitConfig as FitConfig
-from .fitting import SplitConfig as SplitConfig
 from .fitting import factorize as factorize
 from .fitting import fit_base as fit_base
 from .forced import ForcedSamples as ForcedSamples
@@ -18,6 +16,8 @@ from .language_model import LanguageModel as LanguageModel
 from .roles import inputs_of as inputs_of
 from .roles import role as role
 from .rollouts import roll_out as roll_out
+from .settings import FitConfig as FitConfig
+from .settings import SplitConfig as SplitConfig
 from .tasks.base import OUTCOMES as OUTCOMES
 from .tasks.base import Sample as Sample
 from .tasks.base import Task as Task

@@ -141,25 +141,14 @@ def explore(
     draws = budget or max(len(task.strategies(x)) for x in test)
     made = trained_policies(training, family, draws, policies, steps)
     applied = {name: _for_rows(policy, second) for name, policy in made.items()}
-    independent = {BASE: (base, basing), ROUTER: (model, routing)}
     logs = {
-        name: _independent(key, source, task, test, trials * draws, heat)
-        for name, (source, key) in independent.items()
+        name: _independent(part, source, task, test, trials * draws, heat)
+        for name, source, part in ((BASE, base, basing), (ROUTER, model, routing))
         if source is not None
     }
     for name, policy in applied.items():
-        logs[name] = roll_out(
-            running,
-            model,
-            task,
-            test,
-            policy,
-            table,
-            draws,
-            trials,
-            temperature=heat.temperature,
-            top_p=heat.top_p,
-        )
+        again = jax.random.clone(running)  # common random numbers
+        logs[name] = _run(again, model, task, test, policy, table, draws, trials, heat)
     curves = {name: estimate_one(log, draws) for name, log in logs.items()}
     every = {name: applied.get(name, LatentIID() if name == ROUTER else IID()) for name in logs}
     oracle = exact(OracleNoRepeat(), table, draws)
@@ -191,6 +180,31 @@ class Heat(NamedTuple):
 
     temperature: float
     top_p: float
+
+
+def _run(
+    key: jax.Array,
+    model: LanguageModel,
+    task: Task,
+    inputs: Sequence[Any],
+    policy: Any,
+    table: RouterGenerator,
+    draws: int,
+    trials: int,
+    heat: Heat,
+) -> SampleLog:
+    return roll_out(
+        key,
+        model,
+        task,
+        inputs,
+        policy,
+        table,
+        draws,
+        trials,
+        temperature=heat.temperature,
+        top_p=heat.top_p,
+    )
 
 
 def _independent(
@@ -230,21 +244,18 @@ def trained_policies(
 ) -> dict[str, Any]:
     """Return policies by name; those that are trained are trained on the families' tables."""
     scheduling, learning = jax.random.split(key)
-    made: dict[str, Any] = {}
-    for name in names:
-        if name == "no repeat":
-            made[name] = LatentNoRepeat()
-        elif name == "good ucb":
-            made[name] = GoodUCB(c=0.5)
-        elif name == "greedy on W":
-            made[name] = GreedyLatent()
-        elif name == "schedule":
-            made[name] = train_policy(
-                scheduling, LatentSchedule, family, budget, steps=steps, progress=False
-            )[0]
-        else:
-            made[name] = train_policy(learning, LearnedLatent, family, budget, steps=steps, progress=False)[0]
-    return made
+
+    def trained(key: jax.Array, kind: Any) -> Any:
+        return train_policy(key, kind, family, budget, steps=steps, progress=False)[0]
+
+    every = {
+        "no repeat": LatentNoRepeat,
+        "schedule": lambda: trained(scheduling, LatentSchedule),
+        "good ucb": lambda: GoodUCB(c=0.5),
+        "greedy on W": GreedyLatent,
+        "learned on W": lambda: trained(learning, LearnedLatent),
+    }
+    return {name: every[name]() for name in names}
 
 
 def predict(policy: Any, table: RouterGenerator, budget: int) -> Curves:

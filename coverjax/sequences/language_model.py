@@ -2,6 +2,7 @@
 
 import json
 import os
+import zipfile
 from typing import Any
 
 import equinox as eqx
@@ -96,7 +97,8 @@ class LanguageModel(eqx.Module):
             InputError: the file is no model.
         """
         try:
-            with np.load(path, allow_pickle=False) as file:
+            # Opened here: of a damaged archive np.load leaves its own file open.
+            with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
                 facts = json.loads(str(file["facts"]))
                 if facts["format"] != FORMAT:
                     raise KeyError(FORMAT)
@@ -106,7 +108,7 @@ class LanguageModel(eqx.Module):
             return cls(network, tokenizer, facts["task"], facts["prompt_length"], facts["text_length"])
         except FileNotFoundError as error:
             raise file_error(path, None, None, "must be a file; there is none of that name") from error
-        except (OSError, KeyError, TypeError, ValueError) as error:
+        except (OSError, EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
             raise file_error(path, None, None, f"must be a language model of coverjax; {error}") from error
 
 

@@ -69,7 +69,7 @@ def roll_out(
         number = jnp.int32(draw)
         chosen = _choose(numbers, facts, state, number, _words(choosing).reshape(*shape, -1), frozen)
         z = np.asarray(chosen).ravel()
-        keys = jax.vmap(jax.random.fold_in, in_axes=(0, None))(_again(telling), draw)
+        keys = jax.vmap(jax.random.fold_in, in_axes=(0, None))(jax.random.clone(telling), draw)
         results = _said(model, task, inputs, x_texts, row, z, keys, (temperature, top_p))
         matched = _matched(results, row, columns, known.strategies).reshape(*shape, -1)
         shown_to = matched if policy.sees in ("outcomes", "oracle") else np.zeros_like(matched)
@@ -127,11 +127,6 @@ def _matched(
 
 def _words(keys: jax.Array) -> jax.Array:
     return jax.random.key_data(keys)
-
-
-def _again(keys: jax.Array) -> jax.Array:
-    """The same keys as new arrays: each is folded with another number at every draw."""
-    return jax.random.wrap_key_data(jax.random.key_data(keys))
 
 
 @partial(jax.jit, static_argnames=("frozen", "trials"))

@@ -1,0 +1,250 @@
+"""The study of the sequence models: every fit of the must-shows, one result a line, resumable.
+
+make study                                        all of it, in the order of worth
+python -m benchmarks.sequence_study --only base   or a part: cells whose name contains the words
+python -m benchmarks.sequence_study --page        only write benchmarks/STUDY.md anew from the results
+
+A cell that is in study-results.jsonl is not computed again; a stopped fit goes on from its checkpoint.
+Base models and checkpoints lie in benchmarks/study/, which is not kept with the code.
+"""
+
+import argparse
+import dataclasses
+import json
+import pathlib
+import time
+from typing import Any
+
+import jax
+import numpy as np
+
+from coverjax._version import __version__
+from coverjax.report.sequence_tables import study_document
+from coverjax.sequences.fitting import factorize, fit_base
+from coverjax.sequences.language_model import LanguageModel
+from coverjax.sequences.studies import judged, named_task
+from coverjax.sequences.tasks.registry import task_names
+
+FOLDER = pathlib.Path(__file__).parent / "study"
+RESULTS = pathlib.Path(__file__).parent / "study-results.jsonl"
+PAGE = pathlib.Path(__file__).parent / "STUDY.md"
+BEGIN, END = "<!-- written by benchmarks.sequence_study -->", "<!-- end -->"
+
+BASE: dict[str, Any] = {"steps": 6000, "batch": 64, "every": 200, "texts": 40_000}
+MIXED: dict[str, Any] = {"steps": 20_000, "batch": 64, "every": 500, "size": "small", "texts": 60_000}
+SPLIT: dict[str, Any] = {"steps": 1000, "batch": 64, "every": 50, "learning_rate": 0.01, "beta": 4.0}
+SEEDS = (0, 1, 2)
+COMPARED = ("list_summation", "base_conversion")
+"""The families on which all objectives are compared."""
+
+OTHERS = ("marginal", "elbo", "beta_elbo", "global", "global_token")
+MEASURES = ("fidelity", "agreement", "total_variation", "unique_share", "local_coverage")
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """One factorization: of which task, with which objective, from where, with which seed."""
+
+    task: str
+    objective: str
+    start: str
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """Its name in the results."""
+        return f"{self.task} {self.objective} from-{self.start} seed-{self.seed}"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings of its factorization."""
+        given = {**SPLIT, "objective": self.objective}
+        if self.objective != "balanced":
+            del given["beta"]
+        if self.start == "nothing":
+            given |= {"steps": BASE["steps"], "learning_rate": 0.02, "every": 200}
+        return given
+
+
+def cells() -> list[Cell]:
+    """Return all cells, what is worth most first."""
+    families = task_names()
+    first = [Cell(family, "balanced", "base", 0) for family in families]
+    compared = [Cell(family, objective, "base", 0) for family in COMPARED for objective in OTHERS]
+    seeds = [Cell(family, "balanced", "base", seed) for seed in SEEDS[1:] for family in families]
+    more = [Cell(f, objective, "base", seed) for seed in SEEDS[1:] for f in COMPARED for objective in OTHERS]
+    others = [Cell(f, "marginal", "base", seed) for seed in SEEDS for f in families if f not in COMPARED]
+    scratch = [
+        Cell(family, objective, "nothing", seed)
+        for seed in SEEDS
+        for family in COMPARED
+        for objective in ("balanced", "marginal", "elbo", "beta_elbo")
+    ]
+    mixture = [Cell("multi_task", "balanced", "base", seed) for seed in SEEDS]
+    return [*first, *compared, *mixture[:1], *seeds, *more, *others, *scratch, *mixture[1:]]
+
+
+def base_of(cell: Cell, progress: bool) -> LanguageModel:
+    """Return the base model of a cell's task and seed, fitted now where it is not there yet."""
+    FOLDER.mkdir(exist_ok=True)
+    path = FOLDER / f"base-{cell.task}-{cell.seed}.npz"
+    if not path.exists():
+        settings = MIXED if cell.task == "multi_task" else BASE
+        checkpoint = path.with_name(f"unfinished-{path.name}")
+        begun = time.process_time()
+        model, history = fit_base(
+            jax.random.key(cell.seed),
+            named_task(cell.task),
+            checkpoint=checkpoint,
+            progress=progress,
+            **settings,
+        )
+        model.save(path)
+        checkpoint.unlink()
+        told = {"base": f"{cell.task} seed-{cell.seed}", "version": __version__, "settings": settings}
+        told |= {"held_out": float(history["held_out"][-1]), "parameters": model.parameters}
+        told |= {"cpu_seconds": round(time.process_time() - begun)}
+        _append(told)
+    return LanguageModel.read(path)
+
+
+def run(cell: Cell, progress: bool) -> dict[str, Any]:
+    """Factorize, evaluate, explore; return the line of the results."""
+    base = base_of(cell, progress)
+    subject = named_task(cell.task)
+    checkpoint = FOLDER / f"unfinished-{cell.name.replace(' ', '-')}.npz"
+    begun = time.process_time()
+    model, history = factorize(
+        jax.random.key(1000 + cell.seed),
+        subject,
+        base if cell.start == "base" else None,
+        checkpoint=checkpoint,
+        progress=progress,
+        **cell.settings,
+    )
+    fitted = time.process_time() - begun
+    study = judged(jax.random.key(2000 + cell.seed), subject, model, base)
+    checkpoint.unlink()
+    told = study_document(study, level=0.95)
+    del told["traces"]
+    return {
+        "cell": cell.name,
+        **dataclasses.asdict(cell),
+        "settings": {**cell.settings},
+        "use_by_update": np.round(history["use"], 3).tolist(),
+        "steps": history["step"].tolist(),
+        "held_out": history["held_out"].round(4).tolist(),
+        "cpu_seconds": {"fit": round(fitted), "all": round(time.process_time() - begun)},
+        **told,
+    }
+
+
+def _append(line: dict[str, Any]) -> None:
+    with RESULTS.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line, allow_nan=False) + "\n")
+
+
+def results() -> list[dict[str, Any]]:
+    """Return the lines that are there."""
+    if not RESULTS.exists():
+        return []
+    return [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()]
+
+
+# -- the page --------------------------------------------------------------------------------------
+
+
+def page(lines: list[dict[str, Any]]) -> str:
+    """Return the tables of all results."""
+    bases = [line for line in lines if "base" in line]
+    fits = [line for line in lines if "cell" in line]
+    parts = [
+        "### Base models",
+        "",
+        "| base | parameters | -log p, held-out inputs | CPU seconds |",
+        "|---|---|---|---|",
+    ]
+    parts += [
+        f"| {line['base']} | {line['parameters']:,} | {line['held_out']:.4f} | {line['cpu_seconds']} |"
+        for line in bases
+    ]
+    parts += ["", "### What the latents became (development inputs, 95 % intervals over inputs)", ""]
+    parts += ["| fit | " + " | ".join(MEASURES) + " | collapsed | CPU seconds |"]
+    parts += ["|---" * (len(MEASURES) + 3) + "|"]
+    parts += [row for line in fits for row in _latent_rows(line)]
+    parts += ["", "### Exploration (test inputs): C(M) of generated text, and Gain over base iid", ""]
+    parts += ["| fit | base iid | " + " | ".join(_methods(fits)) + " | chosen, not seeing outcomes |"]
+    parts += ["|---" * (len(_methods(fits)) + 3) + "|"]
+    parts += [_curve_row(line, _methods(fits)) for line in fits]
+    return "\n".join(parts)
+
+
+def _methods(fits: list[dict[str, Any]]) -> list[str]:
+    names = [name for line in fits for name in line["methods"] if name != "base iid"]
+    return list(dict.fromkeys(names))
+
+
+def _latent_rows(line: dict[str, Any]) -> list[str]:
+    rows = []
+    for name, family in line["families"].items():
+        of = "" if name in (line["task"], "all") else f" / {name}"
+        told = [
+            _told(family["agreement"]["intersection"] if m == "agreement" else family[m]) for m in MEASURES
+        ]
+        collapsed = "yes" if family["collapsed"] else "no"
+        rows.append(
+            f"| {line['cell']}{of} | {' | '.join(told)} | {collapsed} | {line['cpu_seconds']['fit']} |"
+        )
+    return rows
+
+
+def _told(point: dict[str, Any] | None) -> str:
+    if point is None or point["mean"] is None:
+        return "-"
+    low, high = point["low"], point["high"]
+    return f"{point['mean']:.3f}" + ("" if low is None else f" [{low:.3f}, {high:.3f}]")
+
+
+def _curve_row(line: dict[str, Any], names: list[str]) -> str:
+    told = []
+    for name in ("base iid", *names):
+        method = line["methods"].get(name)
+        if method is None:
+            told.append("-")
+            continue
+        gain = method["gain"]
+        told.append(f"{method['coverage'][-1]:.3f} (W: {method['predicted'][-1]:.3f})")
+        if name != "base iid" and gain["pooled"] is not None:
+            told[-1] += f", Gain {gain['pooled']:.2f} [{gain['low']:.2f}, {gain['high']:.2f}]"
+    return f"| {line['cell']} | {' | '.join(told)} | {line['chosen']['not seeing outcomes']} |"
+
+
+def write_page() -> None:
+    """Write the tables between the markers of the page."""
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    after = rest.partition(END)[2]
+    PAGE.write_text(f"{before}{BEGIN}\n{page(results())}\n{END}{after}", encoding="utf-8")
+
+
+def main() -> None:
+    """Run the cells that are not there yet."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", nargs="*", default=[], help="words that a cell's name must contain")
+    parser.add_argument("--page", action="store_true", help="only write the page")
+    parser.add_argument("--progress", action="store_true", help="show bars")
+    args = parser.parse_args()
+    if not args.page:
+        done = {line["cell"] for line in results() if "cell" in line}
+        for cell in cells():
+            if cell.name in done or not all(word in cell.name for word in args.only):
+                continue
+            print(f"{time.strftime('%H:%M:%S')} {cell.name}", flush=True)
+            _append(run(cell, args.progress))
+            write_page()
+    write_page()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""How a network is fitted, and how texts are split among latents: every choice in two frozen records."""
+
+import dataclasses
+import math
+import os
+from typing import Any
+
+from coverjax.foundation.checks import InputError, one_of, shown
+from coverjax.sequences.factorization import OBJECTIVES, Weights, fixed_weights
+from coverjax.sequences.transformer import PRESETS, Size, preset
+
+
+@dataclasses.dataclass(frozen=True)
+class FitConfig:
+    """How a network is fitted to texts.
+
+    Attributes:
+        steps: number of updates.
+        batch: texts of one update, drawn anew for each.
+        learning_rate: of Muon, which moves the matrices of the blocks, at its largest; it falls to 0 as a
+            cosine. Adam moves the rest, `ADAM_SHARE` of it.
+        warmup: updates over which it rises from 0.
+        texts: number of texts, each an input to be fitted (`role`), a strategy by its frequency, and the
+            trace; which strategy it was is not kept.
+        held_out: texts that are not fitted; the loss is told on them.
+        every: updates between two of those (and checkpoints).
+        size: of a network that starts from nothing: a name of `PRESETS`, or a `Size`.
+        checkpoint: a file that is written on the way; when it is there, fitting goes on from it, bit for bit.
+            A file of another fit is refused.
+        progress: whether to show a bar on stderr; None where someone looks at it.
+    """
+
+    steps: int = 2000
+    batch: int = 128
+    learning_rate: float = 0.02
+    warmup: int = 100
+    texts: int = 20_000
+    held_out: int = 512
+    every: int = 100
+    size: str | Size = "quick"
+    checkpoint: str | os.PathLike[str] | None = None
+    progress: bool | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse values without a meaning."""
+        for name, least in (
+            ("steps", 1),
+            ("batch", 1),
+            ("warmup", 0),
+            ("texts", 1),
+            ("held_out", 1),
+            ("every", 1),
+        ):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise InputError(f"{name}: must be a whole number >= {least}; got {shown(value)}")
+        if not (isinstance(self.learning_rate, int | float) and 0.0 < self.learning_rate < math.inf):
+            raise InputError(f"learning_rate: must be above 0; got {shown(self.learning_rate)}")
+        if not isinstance(self.size, Size):
+            one_of("size", self.size, tuple(PRESETS))
+
+    def network(self) -> Size:
+        """Return the size of the network."""
+        return self.size if isinstance(self.size, Size) else preset(self.size)
+
+    def told(self) -> dict[str, Any]:
+        """Return the settings that bear on the result."""
+        values = dataclasses.asdict(self)
+        for name in ("checkpoint", "progress"):
+            del values[name]
+        return values
+
+
+@dataclasses.dataclass(frozen=True)
+class SplitConfig:
+    """How texts are split among latents.
+
+    Attributes:
+        objective: one of `OBJECTIVES`; see `coverjax.sequences.factorization`.
+        latents: their number; None takes half as many again as the task declares strategies, and one more.
+        beta, alpha, gamma: numbers in the objective.
+        hold: share of the updates in which `balanced` holds the latents equal (lambda = 1).
+        fade: share of the updates after which lambda has fallen to 0, in a straight line from `hold` on;
+            1 and `hold` = 1 never let go.
+    """
+
+    objective: str = "balanced"
+    latents: int | None = None
+    beta: float | None = None
+    alpha: float = 0.5
+    gamma: float = 1.0
+    hold: float = 0.3
+    fade: float = 0.6
+
+    def __post_init__(self) -> None:
+        """Refuse values without a meaning."""
+        one_of("objective", self.objective, OBJECTIVES)
+        if self.latents is not None and (not isinstance(self.latents, int) or self.latents < 1):
+            raise InputError(f"latents: must be a whole number >= 1; got {shown(self.latents)}")
+        for name, high in (("alpha", 1.0), ("gamma", math.inf), ("hold", 1.0), ("fade", 1.0)):
+            value = getattr(self, name)
+            if not (isinstance(value, int | float) and 0.0 <= value <= high):
+                raise InputError(f"{name}: must be a number from 0 to {high:g}; got {shown(value)}")
+        if self.fade < self.hold:
+            raise InputError(f"fade: must not be below hold = {self.hold}; got {self.fade}")
+        if self.beta is not None and not (isinstance(self.beta, int | float) and 0.0 <= self.beta < math.inf):
+            raise InputError(f"beta: must be a number >= 0; got {shown(self.beta)}")
+
+    def weights(self) -> Weights:
+        """Return the numbers in the objective."""
+        usual = {"beta_elbo": 0.3, "global": 0.02, "global_token": 0.02}
+        beta = usual.get(self.objective, 1.0) if self.beta is None else self.beta
+        return fixed_weights(self.objective, Weights(beta, self.alpha, self.gamma, 1.0))

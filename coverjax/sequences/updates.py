@@ -1,0 +1,133 @@
+"""The compiled part of fitting: blocks of updates, and the loss on texts that are not fitted."""
+
+import math
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+import optax.contrib
+from jaxtyping import Float
+
+from coverjax.sequences.factorization import (
+    Texts,
+    Weights,
+    all_surprisals,
+    base_surprisals,
+    batch_loss,
+    marginal_loss,
+    router_logs,
+)
+from coverjax.sequences.language_model import LanguageModel
+from coverjax.sequences.transformer import DTYPE
+
+ADAM_SHARE = 0.15
+"""Learning rate of what Adam moves, as a share of that of Muon."""
+
+
+class Program(NamedTuple):
+    """What is compiled, hashable."""
+
+    objective: str
+    batch: int
+    steps: int
+    warmup: int
+    rate: float
+    hold: float
+    fade: float
+
+
+class State(NamedTuple):
+    """What a checkpoint holds: the model's numbers and the optimiser's."""
+
+    model: Any
+    opt: Any
+
+
+def optimiser(program: Program) -> optax.GradientTransformation:
+    """Return Muon for the matrices of the blocks and Adam for the rest, the gradient clipped.
+
+    Against Adam alone the same loss takes a third of the updates (400 updates of `quick` on list_summation:
+    1.8 against 4.8 nats a text).
+    """
+
+    def rate(size: float, count: jax.Array) -> jax.Array:
+        done = count.astype(DTYPE)
+        rise = jnp.minimum((done + 1.0) / max(program.warmup, 1), 1.0)
+        return size * rise * 0.5 * (1.0 + jnp.cos(math.pi * done / program.steps))
+
+    muon = optax.contrib.muon(
+        partial(rate, program.rate),
+        adam_learning_rate=partial(rate, ADAM_SHARE * program.rate),
+        adam_b2=0.98,
+        muon_weight_dimension_numbers=_block_matrices,
+    )
+    return optax.chain(optax.clip_by_global_norm(1.0), muon)
+
+
+def _block_matrices(params: Any) -> Any:
+    """Mark the matrices inside the blocks."""
+
+    def kind(path: Any, leaf: jax.Array) -> Any:
+        inside = any(getattr(step, "name", "") == "blocks" for step in path)
+        return optax.contrib.MuonDimensionNumbers() if inside and leaf.ndim == 2 else None
+
+    return jax.tree_util.tree_map_with_path(kind, params)
+
+
+@partial(jax.jit, static_argnames=("program", "block"))
+def advance(
+    state: State,
+    corpus: Texts,
+    key: jax.Array,
+    first: jax.Array,
+    weights: Weights,
+    program: Program,
+    block: int,
+) -> tuple[State, Float[jax.Array, ""], jax.Array]:
+    """Make `block` updates from number `first` on; return the state, mean loss, and use of the latents.
+
+    The random numbers of an update are named by the key and the update's number.
+    """
+    tool = optimiser(program)
+
+    def update(state: State, number: jax.Array) -> tuple[State, tuple]:
+        choosing, drawing = jax.random.split(jax.random.fold_in(key, number))
+        rows = jax.random.randint(choosing, (program.batch,), 0, corpus.slots.shape[0])
+        batch = Texts(*(part[rows] for part in corpus))
+        now = weights._replace(balance=_balance(number, program))
+        of_model = jax.value_and_grad(_loss, has_aux=True)
+        (loss, use), slope = of_model(state.model, batch, drawing, now, program)
+        change, opt = tool.update(slope, state.opt, state.model)
+        return State(optax.apply_updates(state.model, change), opt), (loss, use)
+
+    numbers = first + jnp.arange(block, dtype=jnp.int32)
+    state, (losses, use) = jax.lax.scan(update, state, numbers)
+    return state, losses.mean(), use[-1]
+
+
+def _balance(number: jax.Array, program: Program) -> jax.Array:
+    """Lambda at an update: 1, then falling in a straight line, then 0."""
+    if program.hold >= 1.0:
+        return jnp.ones((), DTYPE)
+    done = number.astype(DTYPE) / program.steps
+    width = max(program.fade - program.hold, 1e-6)
+    return jnp.clip((program.fade - done) / width, 0.0, 1.0)
+
+
+def _loss(
+    model: LanguageModel, batch: Texts, key: jax.Array, weights: Weights, program: Program
+) -> tuple[jax.Array, jax.Array]:
+    if program.objective == "base":
+        return base_surprisals(model, batch).sum(axis=-1).mean(), jnp.zeros(0, DTYPE)
+    loss, facts = batch_loss(model, batch, key, program.objective, weights)
+    return loss, facts["use"]
+
+
+@jax.jit
+def judge(model: LanguageModel, texts: Texts) -> Float[jax.Array, ""]:
+    """Return the mean of -log p(y | x), of the mixture where there are latents, whatever is fitted."""
+    if not model.latents:
+        return base_surprisals(model, texts).sum(axis=-1).mean()
+    return marginal_loss(all_surprisals(model, texts).sum(axis=-1), router_logs(model, texts)).mean()
