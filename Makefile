@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 WORKERS ?= 2
 
-.PHONY: demo notebooks test-wheel test-newest soak test test-slow test-x64 docs check format bench bench-smoke clean
+.PHONY: demo notebooks test-wheel test-newest soak test test-slow test-x64 docs check format bench bench-smoke study fitted clean
 
 # What x64 could change: everything that computes with JAX.
 NUMERIC := tests/foundation tests/model tests/closed_form tests/montecarlo tests/estimators tests/inference \
@@ -50,6 +50,13 @@ format: $(READY)
 bench: $(VENV)/.ready-bench   ## the speed table at full size, and how cost grows, written to benchmarks/
 	$(BIN)/python -m benchmarks.table --write benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks.scaling --write benchmarks/SCALING.md
+
+study: $(READY)           ## the fits of the sequence models that are missing; hours; goes on where it was stopped
+	$(BIN)/python -m benchmarks.sequence_study
+
+fitted: $(READY)          ## the base model that comes with the package
+	$(BIN)/coverjax sequences fit --task list_summation --steps 4000 --every 200 --seed 0 --out .fitted
+	$(BIN)/python -m benchmarks.ship_fitted .fitted/model.npz coverjax/sequences/fitted/list_summation.npz
 
 bench-smoke: $(VENV)/.ready-bench
 	$(BIN)/python -m benchmarks.table --smoke
