@@ -13,7 +13,7 @@ from coverjax.estimators.rarefaction import estimate
 from coverjax.estimators.runs import Runs
 from coverjax.foundation.checks import InputError, listed, shown
 from coverjax.foundation.hypergeometric import marked_law
-from coverjax.logs.log import SampleLog
+from coverjax.logs.log import SampleLog, need_log
 
 Rates = float | Mapping[str, float]
 """One rate for all strategies, or one for each by name."""
@@ -90,6 +90,7 @@ def phantom_coverage(
 
 
 def _changed(log: SampleLog, fp: Rates, fn: Rates, budget: Any, what: str) -> Curves | dict[str, Curves]:
+    need_log(log)
     if log.ordered:
         raise InputError("ordered: rates of wrong labels change averages over subsets; this log is ordered")
     found = estimate(log, budget, include=())

@@ -15,7 +15,7 @@ from coverjax.estimators.set_forms import set_forms
 from coverjax.foundation import checks
 from coverjax.foundation.checks import InputError
 from coverjax.logs.counts import CountTable
-from coverjax.logs.log import SampleLog
+from coverjax.logs.log import SampleLog, need_log
 
 ALSO = frozenset({"distinct", "strategy_probability"})
 """What comes with other curves and has no name of its own in `include`."""
@@ -70,6 +70,7 @@ def estimate(
         >>> cj.estimate(log).coverage.round(4).tolist()
         [[0.5, 0.8333, 1.0]]
     """
+    need_log(log)
     if log.method is None:
         return estimate_method(log, budget, coverage, include)
     names, budgets = included(include), _budgets(log, budget)
@@ -104,7 +105,7 @@ def _estimate(
     if log.repeats_latent():
         raise InputError(
             "strategies: these labels only repeat the latent, and latent coverage is no strategy coverage; "
-            "label the outputs without looking at the latent"
+            "label the outputs without looking at the latent, and say in `labeler` who did"
         )
     n = log.n.reshape(log.inputs, -1)
     present = n > 0
@@ -141,7 +142,7 @@ def _curves(
     """Turn numbers of strategies into fractions, and say what was done."""
     declared = log.declared_count.astype(np.int64)
     of = np.where(declared > 0, declared, np.nan)[:, None]
-    fields = dict(parts.fields)
+    fields: dict[str, Any] = dict(parts.fields)
     fields["coverage"] = fields["distinct"] / of
     if "full_coverage" in fields:
         fields["full_coverage"] = np.where(declared[:, None] > 0, fields["full_coverage"], np.nan)

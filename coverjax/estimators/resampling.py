@@ -8,10 +8,11 @@ from jaxtyping import Float
 
 from coverjax.curves import PER_BUDGET
 from coverjax.estimators.rarefaction import estimate_method
-from coverjax.foundation.checks import InputError, fraction, one_of
+from coverjax.foundation.checks import InputError, fraction, one_of, shown
 from coverjax.foundation.rng import stream_number
 from coverjax.inference.student import student_quantile
-from coverjax.logs.log import SampleLog
+from coverjax.logs.counts import CountTable
+from coverjax.logs.log import SampleLog, need_log
 
 FEW_SAMPLES = 32
 """Below about this many samples the resampled interval undercovers."""
@@ -60,17 +61,21 @@ def sample_interval(
     Args:
         log: an exchangeable log with one trial an input and no method column.
         budget: as in `estimate`. At k = n the curve is nearly flat in the resamples; prefer k <= n / 2.
-        quantity: a curve of `Curves` with one number per input and budget.
+        quantity: a curve of `Curves` with one number per input and budget, of strategies.
         level: nominal level, a fraction.
         coverage: which samples count: "raw", "valid" or "correct".
         replicates: number of resamples.
         seed: an input's stream is named by the seed and its id.
 
     Raises:
-        InputError: the log is ordered, has several trials or methods, or lacks the curve.
+        InputError: the log is ordered, has several trials or methods, or lacks the curve; or a number is out
+            of range.
     """
-    one_of("quantity", quantity, PER_BUDGET)
+    need_log(log)
+    _check(quantity, replicates, seed)
     level = fraction("level", level)
+    if isinstance(log, CountTable):
+        raise InputError("log: whole samples are drawn again; a count table has none: keep the samples")
     if log.ordered or log.method is not None or log.n.shape[1] != 1:
         raise InputError(
             "log: samples can be drawn again only where they are exchangeable, of one method and one trial; "
@@ -91,6 +96,16 @@ def sample_interval(
     if not quantity.startswith(("distinct", "novelty_count", "undeclared")):
         low, high = np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
     return SampleInterval(low, high, spread, curves.budgets, level, _cautions(log, curves.short))
+
+
+def _check(quantity: str, replicates: int, seed: int) -> None:
+    one_of("quantity", quantity, tuple(name for name in PER_BUDGET if name != "latent_coverage"))
+    if isinstance(replicates, bool) or int(replicates) != replicates or replicates < 2:
+        raise InputError(
+            f"replicates: must be a whole number of at least 2, to have a spread; got {shown(replicates)}"
+        )
+    if isinstance(seed, bool) or int(seed) != seed or seed < 0:
+        raise InputError(f"seed: must be a whole number >= 0; got {shown(seed)}")
 
 
 def _spread(

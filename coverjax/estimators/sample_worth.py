@@ -109,7 +109,8 @@ def _best_so_far(batch: Batch, worth: np.ndarray) -> np.ndarray:
     assert batch.score is not None
     out = np.empty((len(batch.n), len(batch.budgets)))
     for place, k in enumerate(batch.budgets.tolist()):
-        top = np.equal(batch.score[:, :k], batch.score[:, :k].max(axis=1, keepdims=True))
+        score = batch.score[:, :k]
+        top: np.ndarray = np.asarray(score == score.max(axis=1, keepdims=True))
         out[:, place] = np.where(top, worth[:, :k], 0.0).sum(axis=1) / top.sum(axis=1)
     return out
 
@@ -119,7 +120,8 @@ def answers(batch: Batch) -> list[np.ndarray]:
     found = []
     for matches, n in zip(batch.matches, batch.n.tolist(), strict=True):
         sets, codes = np.unique(matches[:n], axis=0, return_inverse=True)
-        found.append(np.where(sets.any(axis=1)[codes.reshape(-1)], codes.reshape(-1), -1))
+        some, place = np.asarray(sets.any(axis=1)), codes.reshape(-1)
+        found.append(np.where(some[place], place, -1))
     return found
 
 

@@ -14,7 +14,7 @@ from coverjax.estimators.runs import Runs
 from coverjax.estimators.sample_orders import first_appearances
 from coverjax.foundation.checks import InputError, fraction, listed, shown
 from coverjax.logs.counts import CountTable
-from coverjax.logs.log import SampleLog
+from coverjax.logs.log import SampleLog, need_log
 
 UTILITIES = {
     "pass_at_k": ("correct",),
@@ -88,6 +88,7 @@ def utility_curves(
         >>> curves.utility["pass_at_k"].round(3).tolist(), curves.utility["majority_at_k"].round(3).tolist()
         ([[0.667, 1.0, 1.0]], [[0.667, 0.667, 1.0]])
     """
+    need_log(log)
     tau, patience = float(tau), fraction("patience", patience)
     if not 0.0 < tau <= 1.0:
         raise InputError(f"tau: must be a fraction above 0 and at most 1; got {tau!r}")
@@ -249,6 +250,7 @@ def patience_utility(log: SampleLog, patience: float = 0.8) -> Float[np.ndarray,
     References:
         Zhang et al. 2025, NoveltyBench, section 3 (arXiv 2504.05228).
     """
+    need_log(log)
     p = fraction("patience", patience)
     if log.score is None:
         raise InputError("score: patience utility needs a `score` column; this log has none")

@@ -18,7 +18,7 @@ from coverjax.inference.jackknife import jackknife_interval
 from coverjax.inference.multiplicity import holm_p_values, sign_flip_p_values
 from coverjax.inference.units import Interval
 from coverjax.logs.counts import CountTable
-from coverjax.logs.log import SampleLog
+from coverjax.logs.log import SampleLog, need_log
 from coverjax.metrics import NO_ROOM, GainReport, auc, gain_report
 
 Log = SampleLog | CountTable
@@ -172,6 +172,8 @@ def compare_to_baseline(
         True
     """
     logs = by_method(log)
+    for part in logs.values():
+        need_log(part)
     fraction("level", level)
     if baseline not in logs:
         raise InputError(
@@ -210,7 +212,10 @@ def compare_to_baseline(
 
 def by_method(log: Log | Mapping[str, Log]) -> dict[str, Log]:
     """Return the logs of the methods by name."""
-    return dict(log) if isinstance(log, Mapping) else dict(log.by_method())
+    if isinstance(log, Mapping):
+        return dict(log)
+    need_log(log)
+    return dict(log.by_method())
 
 
 def _common_budgets(logs: Mapping[str, Log]) -> int:

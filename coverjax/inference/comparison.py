@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from coverjax.curves import VERDICTS, Curves
-from coverjax.foundation.checks import InputError, fraction, one_of
+from coverjax.foundation.checks import InputError, counted, fraction, one_of
 from coverjax.inference.bands import MULTIPLIERS, critical_value
 from coverjax.inference.bounded import bounded_band
 from coverjax.inference.cautions import TIE, cautions
@@ -170,8 +170,9 @@ def _paired_rows(a: Curves, b: Curves, quantity: str) -> tuple[np.ndarray, np.nd
             )
     if not np.array_equal(a.budgets, b.budgets):
         raise InputError(
-            f"compare: both must be at the same budgets; got {len(a.budgets)} to {a.budgets[-1]} and "
-            f"{len(b.budgets)} to {b.budgets[-1]}: produce both with the same budget"
+            f"compare: both must be at the same budgets; got {_told(a.budgets)} and {_told(b.budgets)}: "
+            f"produce "
+            "both with the same budget"
         )
     place = {name: row for row, name in enumerate(b.ids.tolist())}
     common = [(row, place[name]) for row, name in enumerate(a.ids.tolist()) if name in place]
@@ -185,6 +186,13 @@ def _paired_rows(a: Curves, b: Curves, quantity: str) -> tuple[np.ndarray, np.nd
         )
     rows = np.array(pairs, dtype=np.int64)
     return rows[:, 0], rows[:, 1], a.inputs + b.inputs - len(common) - len(pairs)
+
+
+def _told(budgets: np.ndarray) -> str:
+    """Budgets in words: "k = 1..8", or how many there are up to which."""
+    if len(budgets) == budgets[-1]:
+        return f"k = 1..{budgets[-1]}"
+    return f"{counted(len(budgets), 'budget')} from {budgets[0]} to {budgets[-1]}"
 
 
 def _labels(clusters: "Sequence[Any] | np.ndarray", a: Curves) -> np.ndarray:

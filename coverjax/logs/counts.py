@@ -164,7 +164,12 @@ class CountTable:
 
     def repeats_latent(self) -> bool:
         """Whether the labels are only a copy of the latents of the samples that were counted."""
-        return self.copies_latent or "latent" in self.labelers
+        return by_latents(self.labelers) or (self.copies_latent and not self.labelers)
+
+
+def by_latents(labelers: "tuple[str, ...]") -> bool:
+    """Whether some labels are latents by what their labeler is called: its kind, or kind:name."""
+    return any(name.partition(":")[0] == "latent" for name in labelers)
 
 
 def row_numbers(rows: Any, count: int) -> np.ndarray:

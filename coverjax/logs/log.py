@@ -1,6 +1,7 @@
 """`SampleLog`: labelled samples of a set of inputs, as padded and masked arrays."""
 
 import dataclasses
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from coverjax.foundation.checks import InputError, input_ids, one_of, shown
-from coverjax.logs.counts import KINDS, CountTable, row_numbers, several_trials
+from coverjax.logs.counts import KINDS, CountTable, by_latents, row_numbers, several_trials
 
 MOST_LATENTS = 1 << 20
 
@@ -87,7 +88,8 @@ class SampleLog:
             ids: names of the inputs; 0, 1, ... when None.
             labels: names of the labels, one sequence an input; "0", "1", ... when None.
             score: numbers, shaped like `valid`.
-            latent: whole numbers >= 0 or -1, shaped like `valid`.
+            latent: whole numbers >= 0 or -1, shaped like `valid`. Named "z0", "z1", ..., or "0", "1", ...
+                where `labels` names the labels.
             labeler: who labelled.
             method: the method of each row, when the log compares methods.
 
@@ -129,7 +131,7 @@ class SampleLog:
             correct=None if correct is None else _per_sample("correct", _flags("correct", correct), shape),
             score=None if score is None else _scores(score, shape, inside),
             latent=None if latent is None else _latents(latent, shape, inside),
-            latents=() if latent is None else _latent_names(latent, inside),
+            latents=() if latent is None else _latent_names(latent, inside, "z" if labels is None else ""),
             labelers=(labeler,) if isinstance(labeler, str) else tuple(sorted(set(labeler))),
             ordered=bool(ordered),
         )
@@ -239,11 +241,13 @@ class SampleLog:
         return dataclasses.replace(self, correct=np.nan_to_num(self.score, nan=-np.inf) >= threshold)
 
     def repeats_latent(self) -> bool:
-        """Whether the labels are only a copy of the latents: each sample matches its latent's own name."""
-        if "latent" in self.labelers:
-            return True
-        if self.latent is None or not (self.latent >= 0).any():
-            return False
+        """Whether the labels are only a copy of the latents: each sample matches its latent's own name.
+
+        Where someone is named who labelled the outputs, equal names are agreement: a generator that always
+        does what its latent says.
+        """
+        if self.labelers or self.latent is None or not (self.latent >= 0).any():
+            return by_latents(self.labelers)
         rows, trials, samples = np.nonzero(self.inside)
         sizes = self.matches.sum(axis=-1)[rows, trials, samples]
         if not np.array_equal(sizes, self.latent[rows, trials, samples] >= 0):
@@ -328,11 +332,12 @@ def _require_named(matched: np.ndarray, declared: np.ndarray, named: np.ndarray)
             )
 
 
-def _latent_names(latent: Any, inside: np.ndarray) -> tuple[str, ...]:
+def _latent_names(latent: Any, inside: np.ndarray, start: str) -> tuple[str, ...]:
+    """Names of the codes: labels that have no names of their own must not be mistaken for them."""
     most = int(np.where(inside, np.asarray(latent).reshape(inside.shape), -1).max(initial=-1))
     if most >= MOST_LATENTS:
         raise InputError(f"latent: must be codes 0, 1, ... below {MOST_LATENTS:,}; got {most:,}")
-    return tuple(str(code) for code in range(most + 1))
+    return tuple(f"{start}{code}" for code in range(most + 1))
 
 
 def _row_methods(method: Sequence[str], inputs: int) -> np.ndarray:
@@ -352,3 +357,15 @@ def _row_ids(ids: Sequence[object] | None, method: np.ndarray) -> np.ndarray:
         of = np.flatnonzero(method == name)
         rows[of] = input_ids(None if ids is None else [ids[row] for row in of.tolist()], len(of))
     return rows
+
+
+def need_log(value: Any) -> None:
+    """Raise unless a value is a log or a count table."""
+    if isinstance(value, SampleLog | CountTable):
+        return
+    hint = (
+        "read_log(...) reads one"
+        if isinstance(value, str | os.PathLike)
+        else "SampleLog.from_arrays makes one"
+    )
+    raise InputError(f"log: must be a SampleLog or a CountTable; got {shown(value)}: {hint}")

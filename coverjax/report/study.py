@@ -31,8 +31,9 @@ TAUS = (0.5, 0.8, 1.0)
 MOST_PAIRED = 6
 """With more methods only the first is compared with each other one."""
 
-CURVE_NUMBERS, FEWEST_BUDGETS = 1 << 19, 32
-"""Of larger logs only so many budgets are studied that a curve has about as many numbers."""
+CURVE_NUMBERS, FEWEST_BUDGETS, MOST_BUDGETS = 1 << 19, 32, 4_096
+"""Of larger logs only so many budgets are studied that a curve has about as many numbers, and however few the
+inputs are not more than a figure can show: bands, laws and files grow with them."""
 
 LAW_NUMBERS = 1 << 27
 """The count law (inputs x budgets x (M + 1) numbers) is left out above this: a gigabyte."""
@@ -140,9 +141,9 @@ def study_log(
 
     Args:
         logs: by method; {"": log} where there are no methods.
-        budget: K; the smallest number of samples of any trial of any method when None. Where the inputs
-            times K are more than half a million, only some budgets up to K are studied, evenly spaced in
-            logarithm.
+        budget: K; the smallest number of samples of any trial of any method when None. Where K is more than
+            4,096, or the inputs times K more than half a million, only some budgets up to K are studied,
+            evenly spaced in logarithm.
         coverage: the kind that comparisons are about; the others are studied too where the log can tell.
         level: nominal level of intervals and bands, a fraction.
         interval: "t" or "bootstrap", of the intervals at single budgets.
@@ -199,6 +200,7 @@ def _budgets(logs: dict[str, Log], budget: int | None) -> np.ndarray | None:
     if budget < 1:
         return None
     most = max(FEWEST_BUDGETS, CURVE_NUMBERS // max(log.inputs for log in logs.values()))
+    most = min(most, MOST_BUDGETS)
     if budget <= most:
         return np.arange(1, budget + 1)
     return np.unique(np.rint(np.geomspace(1, budget, most)).astype(np.int64))

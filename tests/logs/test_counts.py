@@ -53,10 +53,12 @@ def test_what_a_count_table_cannot_hold(rng):
 
 def test_labels_that_copy_the_latent_stay_known():
     matches = np.eye(3, dtype=bool)[[[0, 1, 2]]]
-    log = cj.SampleLog.from_arrays(matches, latent=[[0, 1, 2]])
+    names = [["0", "1", "2"]]
+    log = cj.SampleLog.from_arrays(matches, latent=[[0, 1, 2]], labels=names)
     assert log.repeats_latent()
     assert log.counts().repeats_latent()
-    assert not cj.SampleLog.from_arrays(matches, latent=[[0, 1, 1]]).counts().repeats_latent()
+    other = cj.SampleLog.from_arrays(matches, latent=[[0, 1, 1]], labels=names)
+    assert not other.counts().repeats_latent()
     assert cj.SampleLog.from_arrays(matches, labeler="latent").counts().repeats_latent()
 
 

@@ -17,7 +17,7 @@ def test_padding_is_emptied():
     assert log.inside.sum(axis=2).tolist() == [[3], [1]]
     np.testing.assert_array_equal(log.score[1, 0], [3.0, np.nan, np.nan])
     assert log.latent[1, 0].tolist() == [1, -1, -1]
-    assert log.latents == ("0", "1", "2")
+    assert log.latents == ("z0", "z1", "z2")
 
 
 def test_sizes_of_a_log():

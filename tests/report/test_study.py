@@ -104,6 +104,13 @@ def test_large_logs_are_studied_at_fewer_budgets(monkeypatch):
     np.testing.assert_allclose(other.curves.coverage, one.curves.coverage[:, thin.budgets - 1], rtol=1e-12)
 
 
+def test_few_inputs_are_not_studied_at_half_a_million_budgets():
+    table = cj.CountTable.from_arrays([[400_000]], n=500_000)
+    study = study_log({"": table})
+    assert len(study.budgets) <= 4_096
+    assert study.budget == 500_000
+
+
 def test_without_room_for_the_count_law_only_full_coverage_is_told(monkeypatch):
     monkeypatch.setattr(studied, "LAW_NUMBERS", 10)
     found = study_log({"": random_log()}).methods[""].kinds["raw"]
