@@ -55,7 +55,7 @@ def plot_gain_map(
     if max(values.shape) <= MOST_NUMBERS:
         for (row, column), value in np.ndenumerate(values):
             if np.isfinite(value):
-                ink = "white" if abs(value) > 0.75 * limit else INK
+                ink = "white" if abs(value) > 0.55 * limit else INK
                 ax.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=6.5, color=ink)
     _settings(ax, panel, x, y)
     return ax
@@ -87,10 +87,10 @@ def plot_regimes(panel: Panel, found: Maps, ax: "Axes | None" = None) -> "Axes":
 
 
 def _settings(ax: "Axes", panel: Panel, x: str, y: str) -> None:
-    """Name the fields of a map by the values of its settings, at most about ten a side."""
+    """Name the fields of a map by the values of its settings, as many as there is room for."""
     ax.grid(False)
-    for values, set_ticks in ((panel.xs, ax.set_xticks), (panel.ys, ax.set_yticks)):
-        step = -(-len(values) // 10)
+    for values, set_ticks, room in ((panel.xs, ax.set_xticks, 6), (panel.ys, ax.set_yticks, 10)):
+        step = -(-(len(values) - 1) // room) if len(values) > room else 1
         places = range(0, len(values), step)
         set_ticks(list(places), [_value(values[place]) for place in places])
     if panel.ys == [None]:
@@ -107,13 +107,11 @@ def _value(value: Any) -> str:
 
 @styled
 def gain_figure(found: Maps, title: str = "") -> "Figure":
-    """Return small multiples of gain: a row for each panel, a column for each policy but the references."""
+    """Return small multiples of gain: a row for each panel, a column for each policy that is to be judged."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
-    shown = [p for p, name in enumerate(found.policies) if name not in ("IID", "OracleNoRepeat")][
-        :MOST_PANELS
-    ]
+    shown = _judged(found)[:MOST_PANELS]
     panels = found.panels[:MOST_PANELS]
     finite = np.abs(np.concatenate([panel.gain[shown].ravel() for panel in panels]))
     limit = max(1.0, float(finite[np.isfinite(finite)].max(initial=1.0)))
@@ -134,6 +132,12 @@ def gain_figure(found: Maps, title: str = "") -> "Figure":
     bar.set_label("gain: iid 0, one strategy a draw 1")
     figure.suptitle(_title("gain", found, title), x=0.01, ha="left", fontsize=10)
     return figure
+
+
+def _judged(found: Maps) -> list[int]:
+    """The policies whose gain says something: not the references, no oracles unless there is nothing else."""
+    others = [place for place, name in enumerate(found.policies) if name not in ("IID", "OracleNoRepeat")]
+    return [place for place in others if found.policies[place] in found.rivals] or others
 
 
 @styled
@@ -203,9 +207,8 @@ def write_sweep_figures(
     if not found.x:
         return []
     drawn: dict[str, Figure] = {}
-    others = [name for name in found.policies if name not in ("IID", "OracleNoRepeat")]
     gains = any(np.isfinite(panel.gain).any() for panel in found.panels)
-    if gains and others:
+    if gains and _judged(found):
         drawn["gain"] = gain_figure(found, title) if found.y else gain_lines(found, title)
     if found.y and len(found.rivals) > 1:
         drawn["regimes"] = regime_figure(found, title)

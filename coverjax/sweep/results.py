@@ -17,6 +17,9 @@ from coverjax.sweep.store import PARTS, require_whole
 NOTHING = 1e-9
 """Exact AUCs nearer than this are a tie."""
 
+MOST_PANELS = 6
+"""A third setting makes panels unless it has more values; then it is averaged over."""
+
 NORMAL = 1.96
 """Standard errors on each side of a 95 % interval where only the Monte Carlo error is known."""
 
@@ -161,17 +164,28 @@ def maps(table: SweepTable, x: str = "", y: str = "", panel: str = "") -> Maps:
             raise InputError(
                 f"figures: {name} has one value in this sweep; varied: {', '.join(varied) or 'nothing'}"
             )
-    rest = [name for name in varied if name not in (x, y, panel)]
-    x = x or (rest.pop(0) if rest else "")
-    y = y or (rest.pop(0) if rest else "")
-    panel = panel or (rest.pop(0) if rest and len(varied[rest[0]]) <= 6 else "")
+    x = x or next(iter(_free(table, (y, panel))), "")
+    y = y or next(iter(_free(table, (x, panel))), "")
+    panel = panel or next((name for name in _free(table, (x, y)) if len(varied[name]) <= MOST_PANELS), "")
     rivals = [name for name in table.policies if table.told(name)[0] != "oracle"] or table.policies
     values = varied.get(panel, [None])
     panels = [_panel(table, x, y, panel, value, varied, rivals) for value in values]
     seeds = {value for value in table.columns["seed"].tolist() if value is not None}
-    pooled = rest + (["seed"] if len(seeds) > 1 else [])
+    pooled = _free(table, (x, y, panel)) + (["seed"] if len(seeds) > 1 else [])
     told = {name: table.told(name) for name in table.policies}
     return Maps(x, y, panel, table.policies, rivals, told, pooled, panels)
+
+
+def _free(table: SweepTable, chosen: Sequence[str]) -> list[str]:
+    """Varied settings that still vary where the chosen ones are fixed: not what is zipped with them."""
+    names = [name for name in chosen if name]
+    places = list(zip(*(table.columns[name].tolist() for name in names), strict=True)) or [()] * table.rows
+    found = []
+    for name in table.varied:
+        pairs = set(zip(places, table.columns[name].tolist(), strict=True))
+        if len(pairs) > len(set(places)):
+            found.append(name)
+    return found
 
 
 def _panel(

@@ -106,6 +106,15 @@ def test_cells_are_the_units_where_settings_are_averaged_over():
         maps(one, y="budget")
 
 
+def test_a_setting_that_is_zipped_with_another_is_not_averaged_over():
+    one = table([[[0.5], [0.6], [0.9]]] * 4)
+    one.columns["latents"][:] = [2 + budget for budget in one.columns["budget"]]
+    found = maps(one)
+    assert (found.x, found.y, found.panel, found.pooled) == ("eps", "latents", "", [])
+    one.columns["latents"][:] = [cell for cell in one.columns["cell"]]
+    assert (maps(one).x, maps(one).y, maps(one).pooled) == ("latents", "", [])
+
+
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sweep")
