@@ -4,6 +4,7 @@ Every message says what must hold, what came and what to do. Messages about file
 ``file:line: field: ...`` so that an editor can jump there.
 """
 
+import difflib
 from collections.abc import Hashable, Iterable, Sequence
 from os import PathLike
 
@@ -36,6 +37,17 @@ def listed(names: Iterable[object], limit: int = 6) -> str:
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     """Return "1 input", "20 inputs", "1,060 inputs"."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def near_name(name: str, known: Iterable[str]) -> str:
+    """Return the known name that a name was probably meant to be, "" where there is none.
+
+    >>> near_name("Strategy", ["input", "strategies"]), near_name("text", ["input", "strategies"])
+    ('strategies', '')
+    """
+    plain = {other.strip().lower(): other for other in known}
+    found = difflib.get_close_matches(name.strip().lower(), plain, n=1, cutoff=0.75)
+    return plain[found[0]] if found else ""
 
 
 def one_of(name: str, value: object, allowed: Sequence[str]) -> str:

@@ -1,13 +1,12 @@
 """Lines that a reader of a log's numbers should see: what was not read, what matches nothing."""
 
-import difflib
 import logging
 from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 
-from coverjax.foundation.checks import listed, shown
+from coverjax.foundation.checks import listed, near_name, shown
 from coverjax.logs.counts import CountTable
 from coverjax.logs.log import SampleLog
 
@@ -32,13 +31,6 @@ def unread_columns(columns: Collection[str], known: Sequence[str]) -> str:
     told = [f"{name} (did you mean `{near[name]}`?)" for name in unread if near[name]]
     told += [name for name in unread if not near[name]]
     return f"columns not read: {listed(told, limit=MOST_NAMED)}"
-
-
-def near_name(name: str, known: Sequence[str]) -> str:
-    """Return the known name that a name was probably meant to be, "" where there is none."""
-    plain = {other.strip().lower(): other for other in known}
-    found = difflib.get_close_matches(name.strip().lower(), plain, n=1, cutoff=0.8)
-    return plain[found[0]] if found else ""
 
 
 def note_declared(log: SampleLog | CountTable) -> None:

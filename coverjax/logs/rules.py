@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from coverjax.foundation.checks import shown
+from coverjax.foundation.checks import near_name, shown
 from coverjax.logs.jsontext import Number, Pairs, TextError, json_value, kind_name
 
 BLANKS = " \t"
@@ -201,10 +201,16 @@ def fault_of(
             return None
         if field.nullable or not (field.required or field.name in present):
             return None
-        return _missing(field, field.name in record, dialect)
+        return _missing(field, field.name in record, dialect) + _meant(field, record)
     if field.rule.value(value, dialect) is not None:
         return None
     return f"must be {field.rule.must}; got {_told(value, dialect)}"
+
+
+def _meant(field: Field, record: dict[str, Any]) -> str:
+    """Ask about a name in the record that is nearly that of a field it lacks."""
+    near = "" if field.name in record else near_name(field.name, record)
+    return f" (is it `{near}`?)" if near else ""
 
 
 def _missing(field: Field, null: bool, dialect: str) -> str:

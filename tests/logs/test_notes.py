@@ -39,6 +39,29 @@ def test_a_column_that_is_there_is_not_asked_for():
     assert many.endswith("c11 and 8 more")
 
 
+def test_near_misses_of_columns_that_lack_are_asked_for(tmp_path):
+    wrong = {
+        ROW.replace(
+            "strategies", "strategy"
+        ): "strategies: must be a list of labels; got nothing: it is missing; "
+        "write [] for a sample that matches nothing (is it `strategy`?)",
+        ROW.replace(
+            "input", "Input"
+        ): "input: must be text that is not empty, or a whole number; got nothing: it "
+        "is missing (is it `Input`?)",
+        ROW.replace("input", "Input")
+        .replace("sample", "Sample")
+        .replace("strategies", "Strategies"): "unknown "
+        "format; it has Input (did you mean `input`?), Sample (did you mean `sample`?), Strategies (did you mean",
+    }
+    for text, says in wrong.items():
+        with pytest.raises(cj.InputError) as raised:
+            one(tmp_path, text)
+        assert says in str(raised.value)
+    with pytest.raises(cj.InputError, match=r"strategies: missing column; .* \(is it `Strategy`\?\)"):
+        one(tmp_path, "input,sample,Strategy\np,0,a\n", "a.csv")
+
+
 def test_the_report_tells_notes_once_for_all_methods(tmp_path, capsys):
     rows = [
         ROW.replace("{", f'{{"method": "{method}", "text": "?", ').replace('"p"', f'"{name}"')

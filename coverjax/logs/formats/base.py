@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from coverjax.foundation.checks import InputError, file_error, listed
+from coverjax.foundation.checks import InputError, file_error, listed, near_name
 from coverjax.logs.assembling import counted, sampled
 from coverjax.logs.counts import CountTable
 from coverjax.logs.declared import Declared
@@ -83,8 +83,9 @@ def need_columns(files: Sequence[LogFile], fields: Sequence[Field]) -> None:
         for field in fields:
             if file.kind not in ("jsonl", "array") and field.required and field.name not in file.columns:
                 line = file.skip + 1 if file.kind == "csv" else None
-                held = listed(file.columns, limit=12)
-                raise file_error(file.path, line, field.name, f"missing column; the file has {held}")
+                held, near = listed(file.columns, limit=12), near_name(field.name, file.columns)
+                what = f"missing column; the file has {held}" + (f" (is it `{near}`?)" if near else "")
+                raise file_error(file.path, line, field.name, what)
 
 
 def read_samples(

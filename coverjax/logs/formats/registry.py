@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from coverjax.foundation.checks import InputError, file_error, listed, one_of
+from coverjax.foundation.checks import InputError, file_error, listed, near_name, one_of
 from coverjax.logs.files import LogFile
 from coverjax.logs.formats import (
     count_table,
@@ -19,6 +19,7 @@ from coverjax.logs.formats import (
 )
 from coverjax.logs.formats.base import Format
 from coverjax.logs.formats.choices import Choices, need_choices
+from coverjax.logs.tallying import FIELDS
 
 FORMATS = (
     inspect.FORMAT,
@@ -77,12 +78,19 @@ def _need_kind(form: Format, files: Sequence[LogFile]) -> None:
             raise file_error(file.path, None, None, what)
 
 
+def _asked(name: str) -> str:
+    """A name, with the column of a log that it was probably meant to be."""
+    known = [field.name for field in FIELDS]
+    near = "" if name in known else near_name(name, known)
+    return f"{name} (did you mean `{near}`?)" if near else name
+
+
 def _recognised(file: LogFile) -> Format:
     for form in FORMATS:
         if file.kind in form.kinds and form.recognises(file):
             return form
     known = "; ".join(f"{form.name} ({form.columns})" for form in reversed(FORMATS))
-    held = listed(file.columns, limit=12) or "no columns"
+    held = listed(map(_asked, file.columns), limit=12) or "no columns"
     raise file_error(
         file.path, None, None, f"unknown format; it has {held}; must have the columns of {known}"
     )
