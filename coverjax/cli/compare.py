@@ -57,7 +57,7 @@ class CompareOptions:
     min_score: float | None = None
     """Count a sample as correct exactly when its `score` is at least this."""
     out: pathlib.Path | None = None
-    """Folder for curves.csv, gains.csv, strategies.csv, summary.json and the figures, PNG and SVG."""
+    """Folder for report.html, curves.csv, gains.csv, strategies.csv, summary.json and the figures."""
     json: bool = False
     """Print summary.json on stdout, and nothing else there."""
     ordered: bool = False
@@ -83,6 +83,7 @@ OUTPUTS = (
     "gains.csv",
     "strategies.csv",
     "summary.json",
+    "report.html",
     *(f"{stem}.{kind}" for stem in ("coverage", "gain", "coverage-correctness") for kind in ("png", "svg")),
 )
 """What may be written; what an earlier run left of these goes."""
@@ -170,9 +171,13 @@ def _facts(options: CompareOptions, files: list[dict[str, Any]]) -> dict[str, An
 def _write(
     study: BaselineStudy, document: dict[str, Any], part: pathlib.Path, progress: Progress
 ) -> list[str]:
+    from coverjax.report.baseline_page import baseline_page
     from coverjax.report.baseline_plots import write_baseline_figures
+    from coverjax.report.html import write_page
 
     progress.step("writing tables")
     tables = write_tables(study, part)
     write_json(part / "summary.json", document)
-    return [*tables, "summary.json", *write_baseline_figures(study, part, progress.step)]
+    written = [*tables, "summary.json", *write_baseline_figures(study, part, progress.step)]
+    progress.step("writing the page")
+    return [write_page(baseline_page(study, document, written), part), *written]

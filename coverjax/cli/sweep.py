@@ -29,7 +29,8 @@ class SweepOptions:
     file: Annotated[pathlib.Path, tyro.conf.Positional, tyro.conf.arg(metavar="FILE.toml")]
     """The sweep: settings, [axes], [[zip]], policies, metrics, trials."""
     out: pathlib.Path | None = None
-    """Folder of the dataset, summary.json and the figures; the file's name without .toml when not given."""
+    """Folder of the dataset, report.html, summary.json and the figures; the file's name without .toml when
+    not given."""
     resume: bool = False
     """Go on with what is in the folder; only what is missing is made."""
     dry_run: bool = False
@@ -79,7 +80,9 @@ def _tell(line: str) -> None:
 
 def _report(sweep: Any, out: pathlib.Path, options: SweepOptions) -> tuple[dict[str, Any], str]:
     """Write summary and figures of a finished sweep."""
+    from coverjax.report.html import write_page
     from coverjax.report.plain import write_json
+    from coverjax.report.sweep_page import sweep_page
     from coverjax.report.sweep_plots import write_sweep_figures
     from coverjax.report.sweep_summary import sweep_document, sweep_text
     from coverjax.sweep.results import maps, read_table
@@ -89,10 +92,13 @@ def _report(sweep: Any, out: pathlib.Path, options: SweepOptions) -> tuple[dict[
         table = read_table(out, ("auc", "auc_mc_error", "auc_by_input", "gain"))
         found = maps(table, **sweep.figures)
         document = sweep_document(table, found, command=f"coverjax sweep {options.file.name}")
+        with whole_folder(out / "figures") as part:
+            files = write_sweep_figures(found, part, sweep.title, progress.step)
+        stems = [name.removesuffix(".svg") for name in files if name.endswith(".svg")]
+        page = sweep_page(document, stems, ["summary.json", *(f"figures/{name}" for name in files)])
         with whole_folder(out) as part:
             write_json(part / "summary.json", document)
-        with whole_folder(out / "figures") as part:
-            write_sweep_figures(found, part, sweep.title, progress.step)
+            write_page(page, part, out / "figures")
     return document, sweep_text(document)
 
 

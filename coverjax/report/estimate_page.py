@@ -70,7 +70,10 @@ def estimate_page(study: Study, document: Mapping[str, Any], files: Sequence[str
     if study.comparisons:
         tables.append(_comparisons(study))
     tables += [table for table in (utility_table(study),) if table.rows]
-    tables += [_facts(study), guardrail_table(study)]
+    tables += [
+        _facts(study),
+        guardrail_table({name: method.guardrails() for name, method in study.methods.items()}),
+    ]
     return Page(
         title=f"Coverage of strategies within {counted(study.budget, 'sample')}",
         answer=_answer(study),

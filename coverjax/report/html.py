@@ -103,12 +103,15 @@ class Page:
     files: Sequence[str] = ()
 
 
-def write_page(page: Page, folder: pathlib.Path, name: str = PAGE) -> str:
-    """Write a page into the folder that holds its figures; return its name. The same page gives the same
-    bytes."""
-    html = page_html(page, {figure.stem: read_svg(folder, figure.stem) for figure in figures(page)})
-    (folder / name).write_text(html, encoding="utf-8", errors="backslashreplace", newline="\n")
-    return name
+def write_page(page: Page, folder: pathlib.Path, drawings: pathlib.Path | None = None) -> str:
+    """Write a page into a folder, by default the one that holds its figures; return its name.
+
+    The same page gives the same bytes.
+    """
+    place = folder if drawings is None else drawings
+    html = page_html(page, {figure.stem: read_svg(place, figure.stem) for figure in figures(page)})
+    (folder / PAGE).write_text(html, encoding="utf-8", errors="backslashreplace", newline="\n")
+    return PAGE
 
 
 def read_svg(folder: pathlib.Path, stem: str) -> str:

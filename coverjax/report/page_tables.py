@@ -1,5 +1,6 @@
 """Tables of a study on a page: what its numbers stand on, and what samples are worth."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from coverjax.report.html import Table
@@ -8,9 +9,9 @@ from coverjax.report.tables import few_budgets
 from coverjax.report.utility_study import utility_title
 
 
-def guardrail_table(study: Study) -> Table:
-    """Return the lines that stand beside the numbers, a column a method."""
-    lines = {name or "all": method.guardrails() for name, method in study.methods.items()}
+def guardrail_table(guardrails: Mapping[str, Mapping[str, str]]) -> Table:
+    """Return the lines that stand beside the numbers of each method, a column a method."""
+    lines = {name or "all": found for name, found in guardrails.items()}
     rows = [[title, *(found[title] for found in lines.values())] for title in next(iter(lines.values()))]
     return Table("What these numbers stand on", ("", *lines), rows)
 

@@ -10,7 +10,7 @@ from sample_logs import EVIL
 import coverjax as cj
 from coverjax.cli.main import main
 
-OUTPUTS = {"curves.csv", "gains.csv", "strategies.csv", "summary.json"} | {
+OUTPUTS = {"report.html", "curves.csv", "gains.csv", "strategies.csv", "summary.json"} | {
     f"{stem}.{suffix}" for stem in ("coverage", "gain", "coverage-correctness") for suffix in ("png", "svg")
 }
 
@@ -74,7 +74,9 @@ def test_outputs(written, tmp_path, capsys):
     out = tmp_path / "out"
     code, text, err = run(capsys, *argv, "--out", str(out), "--json", "--level", "0.9")
     assert code == 0
-    assert err.startswith(f"{out}: wrote curves.csv, gains.csv, strategies.csv, summary.json, coverage.png")
+    assert err.startswith(
+        f"{out}: wrote report.html, curves.csv, gains.csv, strategies.csv, summary.json, coverage.png"
+    )
     assert {path.name for path in out.iterdir()} == OUTPUTS
     assert text == (out / "summary.json").read_text()
     told = json.loads(text)

@@ -41,7 +41,8 @@ def test_a_sweep_from_file_to_figures(capsys, path, tmp_path):
     assert "sweep of 10 cells x 3 policies" in printed
     assert "10 cells, 10 made now" in err
     names = sorted(file.name for file in out.iterdir())
-    assert names == ["figures", "manifest.json", "parts", "summary.json"]
+    assert names == ["figures", "manifest.json", "parts", "report.html", "summary.json"]
+    assert "sweep of 10 cells" in (out / "report.html").read_text().lower()
     assert sorted(file.name for file in (out / "figures").iterdir()) == ["gain.png", "gain.svg"]
     before = {file: file.read_bytes() for file in out.rglob("*") if file.is_file()}
     code, document, err = run(capsys, path, "--out", out, "--resume", "--json")
