@@ -46,7 +46,7 @@ class EstimateOptions:
     min_score: float | None = None
     """Count a sample as correct exactly when its `score` is at least this."""
     out: pathlib.Path | None = None
-    """Folder for report.html, curves.csv, inputs.csv, summary.json and the figures, PNG and SVG."""
+    """Folder for report.html, curves.csv, inputs.csv, utility.csv, summary.json and the figures."""
     json: bool = False
     """Print summary.json on stdout, and nothing else there."""
     ordered: bool = False

@@ -36,6 +36,8 @@ BANDS = {
     "band": "simultaneous band",
     "t": "pointwise t-interval",
     "bootstrap": "pointwise bootstrap interval",
+    "bounded": "pointwise bounded interval",
+    "bounded band": "simultaneous bounded band",
 }
 
 
@@ -232,15 +234,29 @@ def _wants_band(line: Curves, band: str, intervals: "Mapping[str, Interval] | No
 
 def _fill(ax: "Axes", line: Curves, around: "Interval", colour: str) -> str:
     """Shade an interval and return what it is, in words."""
-    if np.isfinite(around.low).any():
-        if len(line.budgets) == 1:
-            low, high = around.low[0], around.high[0]
-            ax.vlines(line.budgets[0], low, high, color=colour, linewidth=5.0, alpha=0.25)
-        else:
-            ax.fill_between(line.budgets, around.low, around.high, color=colour, alpha=0.13, linewidth=0)
+    there = np.isfinite(around.low)
+    if there.any():
+        beside = np.concatenate([[False], there, [False]])
+        alone = there & ~beside[:-2] & ~beside[2:]
+        # A budget between two that have no interval has no area to shade.
+        if alone.any():
+            low, high = around.low[alone], around.high[alone]
+            ax.vlines(line.budgets[alone], low, high, color=colour, linewidth=5.0, alpha=0.25)
+        if not alone.all():
+            ax.fill_between(
+                line.budgets,
+                around.low,
+                around.high,
+                where=there & ~alone,
+                color=colour,
+                alpha=0.13,
+                linewidth=0,
+            )
             for edge in (around.low, around.high):
                 ax.plot(line.budgets, edge, color=colour, linewidth=0.6, alpha=0.55)
-        return f"{100 * around.level:.4g} % {BANDS[around.method]} over {counted(around.units, 'input')}"
+        text = f"{100 * around.level:.4g} % {BANDS[around.method]} over {counted(around.units, 'input')}"
+        none = int((~there).sum())
+        return text + (f", none at {none} of {counted(len(there), 'budget')} (all agree)" if none else "")
     if around.units < 2:
         return f"no band: {counted(around.units, 'input')}, an interval needs at least 2"
     return f"no band: no variance over {counted(around.units, 'input')}"

@@ -6,9 +6,11 @@ import itertools
 import matplotlib
 import numpy as np
 import pytest
+from matplotlib.collections import LineCollection, PolyCollection
 from sample_logs import random_log
 
 import coverjax as cj
+from coverjax.inference.units import Interval
 from coverjax.report.plots import MOST_BANDS
 from coverjax.report.style import new_figure
 
@@ -121,8 +123,8 @@ def test_high_curves_get_a_higher_floor_and_say_it_by_the_axis():
 @pytest.mark.parametrize(
     ("quantity", "label"),
     [
-        ("novelty_count", "expected new strategies in sample k"),
-        ("novelty_any", "P(sample k brings a new strategy)"),
+        ("novelty_count", "expected new declared strategies in sample k"),
+        ("novelty_any", "P(sample k brings a new declared strategy)"),
     ],
 )
 def test_novelty(quantity, label):
@@ -183,3 +185,19 @@ def test_no_global_state_of_matplotlib_is_touched():
     before = dict(matplotlib.rcParams)
     cj.plot_coverage(CURVES)
     assert dict(matplotlib.rcParams) == before
+
+
+def test_no_band_is_drawn_where_there_is_no_interval():
+    """Flagged budgets stay free, a budget between two of them gets a bar, and the legend counts them."""
+    curves = cj.estimate(random_log(samples=6))
+    ends = np.array([np.nan, 0.2, np.nan, 0.3, 0.3, np.nan])
+    mean = curves.mean().coverage[0]
+    around = Interval(ends, ends + 0.1, mean, ends, 6, 6, 0.95, "band", 2.0, np.isnan(ends), ())
+    ax = cj.plot_coverage({"a": curves}, intervals={"a": around})
+    bars = [c for c in ax.collections if isinstance(c, LineCollection)]
+    areas = [c for c in ax.collections if isinstance(c, PolyCollection) and not isinstance(c, LineCollection)]
+    assert [segment[0][0] for bar in bars for segment in bar.get_segments()] == [2.0]
+    corners = np.concatenate([path.vertices[:, 0] for area in areas for path in area.get_paths()])
+    assert (corners.min(), corners.max()) == (4.0, 5.0)
+    told = ax.get_legend().get_texts()[0].get_text()
+    assert told == "95 % simultaneous band over 6 inputs, none at 3 of 6 budgets (all agree)"
