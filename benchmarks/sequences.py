@@ -31,8 +31,8 @@ def rows(smoke: bool) -> list[Row]:
     tokens = texts * longest
     return [
         against(
-            f"sampling {texts:,} texts of up to {longest} tokens, {size.parameters(VOCABULARY):,} parameters, "
-            f"{tokens:,} tokens a call",
+            f"sampling {texts:,} texts of up to {longest} tokens, {size.parameters(VOCABULARY):,} "
+            f"parameters, {tokens:,} tokens a call",
             functools.partial(draw, texts, True),
             f"the same network without a key-value cache ({part:,} texts, scaled)",
             functools.partial(draw, part, False),

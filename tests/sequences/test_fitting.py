@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from coverjax.foundation.checks import InputError
-from coverjax.sequences.factorization import OBJECTIVES
 from coverjax.sequences.fitting import corpora, default_latents, factorize, fit_base
 from coverjax.sequences.language_model import LanguageModel
 from coverjax.sequences.roles import role
@@ -56,7 +55,7 @@ class StoppedError(Exception):
     """Stands for a machine that goes away."""
 
 
-@pytest.mark.parametrize("kind", ["base", "balanced"])
+@pytest.mark.parametrize("kind", ["base", pytest.param("balanced", marks=pytest.mark.slow)])
 def test_an_interrupted_fit_ends_with_the_bits_of_one_that_was_not(
     subject, base, tmp_path, monkeypatch, kind
 ):
@@ -145,10 +144,9 @@ def test_latents_by_default_are_a_few_more_than_strategies(subject):
     assert default_latents(subject) == 7
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.slow
+@pytest.mark.parametrize("objective", ["marginal", "beta_elbo", "global_token"])
 def test_objectives_from_a_base_run_and_use_is_a_share(subject, base, objective):
-    if objective in ("elbo", "global"):
-        pytest.skip("the same program as beta_elbo and global_token, with other numbers")
     model, history = factorize(
         jax.random.key(2), subject, base[0], objective=objective, latents=2, steps=1, every=1, **TINY
     )
