@@ -18,6 +18,11 @@ from .roles import role as role
 from .rollouts import roll_out as roll_out
 from .settings import FitConfig as FitConfig
 from .settings import SplitConfig as SplitConfig
+from .studies import Study as Study
+from .studies import fitted_base as fitted_base
+from .studies import judged as judged
+from .studies import quick_study as quick_study
+from .studies import study_of as study_of
 from .tasks.base import OUTCOMES as OUTCOMES
 from .tasks.base import Sample as Sample
 from .tasks.base import Task as Task
