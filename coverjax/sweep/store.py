@@ -17,7 +17,7 @@ from coverjax.sweep.grid import Part, Sweep
 from coverjax.sweep.lock import FolderLock
 
 PARTS = "parts"
-OWN = frozenset({manifests.NAME, PARTS, "figures", "summary.json"})
+OWN = frozenset({manifests.NAME, PARTS, "figures", "summary.json", "report.html"})
 """What a sweep's folder holds."""
 
 _FILE = re.compile(r"(part-(\d{6,}))-([0-9a-f]{16})\.parquet")
