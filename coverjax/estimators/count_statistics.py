@@ -10,6 +10,9 @@ PAIRS = 4_096
 
 _PAIR_NUMBERS = 1 << 23
 
+_ROUNDING = 2.0**-50
+"""A variance is a difference of two sums: so small a part of them is rounding, and taken for 0."""
+
 _TERMS = 30
 """Terms of a series whose terms fall by more than a factor of six each."""
 
@@ -109,4 +112,5 @@ def _deviation(n: np.ndarray, matches: np.ndarray, seen: np.ndarray, budgets: np
     both = seen[:, :, None] & seen[:, None, :]
     pairs = avoidance_sums(n, either.reshape(len(n), -1), both.reshape(len(n), -1), budgets)
     singles = avoidance_sums(n, counts, seen, budgets)
-    return np.sqrt(np.clip(pairs - singles**2, 0.0, None))
+    variance = pairs - singles**2
+    return np.sqrt(np.where(variance > _ROUNDING * singles**2, variance, 0.0))

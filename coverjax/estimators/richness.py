@@ -154,9 +154,10 @@ def good_toulmin_distinct(
     """Return S(k) for k >= n by the series of Good and Toulmin, smoothed by a binomial tail beyond 2 n.
 
     With t = (k - n) / n and Phi_j strategies matched by j samples: S_obs - sum_j (-t)^j P(L >= j) Phi_j. For
-    t > 1 L is binomial with floor(log2(n t^2 / (t - 1)) / 2) trials of chance 2 / (t + 2), else P = 1. Linear
-    in Phi, so that means over inputs mean something where a single input's value may not: it can fall below
-    what was seen, or below 0.
+    t > 1 L is binomial with floor(log2(n t^2 / (t - 1)) / 2) trials of chance 2 / (t + 2), else P = 1. The
+    series is for rare strategies, with Poisson counts: those matched by more than half of the samples are
+    left out (their terms, of alternating sign, would swamp it). Linear in Phi, so that means over inputs mean
+    something where a single input's value may not: it can fall below what was seen.
     """
     out = np.empty((len(found.n), len(budgets)))
     for size in np.unique(found.n):
@@ -172,9 +173,9 @@ def _toulmin_weights(n: int, k: float) -> np.ndarray:
     t, weights = (k - n) / n, np.zeros(n + 1)
     if t <= 0.0:
         return weights
-    j = np.arange(1, n + 1)
+    j = np.arange(1, n // 2 + 1)
     if t <= 1.0:
-        weights[1:] = -((-t) ** j)
+        weights[j] = -((-t) ** j)
         return weights
     trials = max(1, math.floor(0.5 * math.log2(n * t * t / (t - 1.0))))
     tail = _binomial_tail(trials, 2.0 / (t + 2.0))

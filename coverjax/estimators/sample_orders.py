@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, Key
 
+from coverjax.estimators.avoidance import weighted_histogram
 from coverjax.foundation.precision import float64_kernel
 from coverjax.foundation.rng import stream_numbers
 from coverjax.foundation.shapes import blocks
@@ -35,18 +36,24 @@ def first_appearances(matches: np.ndarray) -> np.ndarray:
     return np.where(matches.any(axis=-2), matches.argmax(axis=-2) + 1, NEVER)
 
 
-def _order_curves(first: Any, counted: Any, budgets: Any, law: bool) -> dict[str, Any]:
-    """The curves of one order, or of many [..., strategies]: all of them follow from first appearances.
+def _order_curves(here: Any, first: Any, counted: Any, budgets: Any, law: bool) -> dict[str, Any]:
+    """The curves of one order, or of many: all of them follow from how many strategies appear at each sample.
+
+    Args:
+        here: strategies that appear at sample 0 (none), 1, 2, ... for the first time [..., samples + 1].
+        first: when each does [..., strategies].
+        counted: which strategies count [..., strategies].
+        budgets: k [B].
+        law: whether the count law is asked for.
 
     Serves NumPy and JAX arrays.
     """
-    by_now = (first[..., None, :] <= budgets[:, None]) & counted[..., None, :]
-    here = (first[..., None, :] == budgets[:, None]) & counted[..., None, :]
-    distinct = by_now.sum(axis=-1)
+    distinct = here.cumsum(axis=-1)[..., budgets]
+    new = here[..., budgets]
     curves = {
         "distinct": distinct,
-        "novelty_any": here.any(axis=-1),
-        "novelty_count": here.sum(axis=-1),
+        "novelty_any": new > 0,
+        "novelty_count": new,
         "full_coverage": distinct == counted.sum(axis=-1)[..., None],
         "strategy_auc": (budgets[-1] + 1 - first).clip(0, None) / budgets[-1],
     }
@@ -63,10 +70,13 @@ def observed_order_curves(
 ) -> Moments:
     """Return the curves of each run in its observed order: whole numbers, exact, no average."""
     first = first_appearances(matches)
-    block = _CELLS // max(1, len(budgets) * counted.shape[1])
-    parts = [
-        _order_curves(first[part], counted[part], budgets, law) for part in blocks(max(1, len(first)), block)
-    ]
+    samples = matches.shape[1]
+    place = np.where(counted & (first <= samples), first, 0)
+    block = _CELLS // max(1, samples, counted.shape[1], len(budgets) * (counted.shape[1] if law else 1))
+    parts = []
+    for part in blocks(max(1, len(first)), block):
+        here = weighted_histogram(place[part], (place[part] > 0), samples + 1)
+        parts.append(_order_curves(here, first[part], counted[part], budgets, law))
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
@@ -90,7 +100,9 @@ def _random_orders(
         )
         rank = jnp.argsort(jnp.argsort(mark)) + 1
         first = jnp.min(jnp.where(match, rank[:, None], NEVER), axis=0)
-        return _order_curves(first, count, budgets, law)
+        place = jnp.where(count & (first <= samples), first, 0)
+        here = jnp.zeros(samples + 1, jnp.int64).at[place].add((place > 0).astype(jnp.int64))
+        return _order_curves(here, first, count, budgets, law)
 
     def one_run(args: tuple[Array, Array, Array, Array]) -> tuple[Moments, Moments]:
         key, *run = args

@@ -7,7 +7,7 @@ import numpy as np
 from coverjax.estimators.count_statistics import novelty_count
 from coverjax.estimators.runs import Runs
 from coverjax.estimators.sample_orders import ORDERS, random_order_curves
-from coverjax.estimators.set_statistics import lattice_curves, single_label_law
+from coverjax.estimators.set_statistics import lattice_curves, single_label_full, single_label_law
 from coverjax.foundation import lattice
 from coverjax.foundation.shapes import blocks
 
@@ -71,7 +71,8 @@ def set_forms(runs: Runs, names: list[str], budgets: np.ndarray, want: frozenset
         most: the largest M; `count_law` gets most + 1 entries.
     """
     split = _Split.of(runs)
-    forms = _choose(runs, split, int(budgets[-1]))
+    single = (split.matches.sum(axis=2) <= 1).all(axis=1)
+    forms = _choose(runs, split, single, int(budgets[-1]), want)
     shape = (len(runs.n), len(budgets))
     fields = {name: np.zeros(shape if name != "count_law" else (*shape, most + 1)) for name in want}
     errors = {name: np.zeros(values.shape) for name, values in fields.items()}
@@ -81,13 +82,18 @@ def set_forms(runs: Runs, names: list[str], budgets: np.ndarray, want: frozenset
     rows = np.flatnonzero(forms == RANDOM)
     for part in blocks(len(rows), _ORDER_NUMBERS // max(1, runs.matches.shape[1] * runs.matches.shape[2])):
         _fill_random(fields, errors, rows[part], runs, names, budgets)
+    counted_out = rows[single[rows]]
+    if "novelty_any" in fields and len(counted_out):
+        _fill_counted_novelty(fields, counted_out, runs, split, budgets)
+        errors["novelty_any"][counted_out] = 0.0
     counted = {form: int((forms == form).sum()) for form in (LATTICE, CHAIN, RANDOM) if (forms == form).any()}
     return SetForms(fields, errors if len(rows) else {}, counted)
 
 
-def _choose(runs: Runs, split: _Split, most: int) -> np.ndarray:
-    single = (split.matches.sum(axis=2) <= 1).all(axis=1)
-    steps = runs.n.astype(np.float64) * most * split.sometimes
+def _choose(runs: Runs, split: _Split, single: np.ndarray, most: int, want: frozenset[str]) -> np.ndarray:
+    """The form of each run; a chain costs n x K for F alone, and that for each strategy for the count law."""
+    width = split.sometimes if "count_law" in want else np.ones_like(split.sometimes)
+    steps = runs.n.astype(np.float64) * most * width
     forms = np.where(single & (steps < _CHAIN_STEPS), CHAIN, RANDOM)
     return np.where(split.sometimes <= lattice.LARGEST, LATTICE, forms)
 
@@ -119,20 +125,30 @@ def _fill_chain(
     fields: dict[str, np.ndarray], rows: np.ndarray, runs: Runs, split: _Split, budgets: np.ndarray
 ) -> None:
     if "novelty_any" in fields:
-        counts = split.counts[rows]
-        _fill_novelty(
-            fields, rows, runs, split, budgets, novelty_count(runs.n[rows], counts, counts > 0, budgets)
-        )
+        _fill_counted_novelty(fields, rows, runs, split, budgets)
     if "full_coverage" not in fields and "count_law" not in fields:
         return
     matches = split.matches[rows]
     codes = np.where(matches.any(axis=2), matches.argmax(axis=2), -1)[:, : runs.n[rows[0]]]
-    law = single_label_law(codes, int(budgets[-1]), int(split.sometimes[rows].max()))[:, budgets]
+    most = int(budgets[-1])
+    if "count_law" not in fields:
+        _fill_full(fields, rows, split, single_label_full(codes, most)[:, budgets])
+        return
+    law = single_label_law(codes, most, int(split.sometimes[rows].max()))[:, budgets]
+    _fill_law(fields, rows, split, law)
     if "full_coverage" in fields:
         full = np.take_along_axis(law, split.sometimes[rows][:, None, None], axis=2)[:, :, 0]
         _fill_full(fields, rows, split, full)
-    if "count_law" in fields:
-        _fill_law(fields, rows, split, law)
+
+
+def _fill_counted_novelty(
+    fields: dict[str, np.ndarray], rows: np.ndarray, runs: Runs, split: _Split, budgets: np.ndarray
+) -> None:
+    """Fill in novelty (any) of single labels, which is novelty (count): counts tell it."""
+    counts = split.counts[rows]
+    _fill_novelty(
+        fields, rows, runs, split, budgets, novelty_count(runs.n[rows], counts, counts > 0, budgets)
+    )
 
 
 def _fill_full(fields: dict[str, np.ndarray], rows: np.ndarray, split: _Split, values: np.ndarray) -> None:
