@@ -194,9 +194,9 @@ def _trim() -> None:
 
 
 @functools.cache
-def flops_per_second() -> float:
-    """The rate of a large float64 matrix product on this machine."""
-    a = np.ones((1024, 1024))
+def flops_per_second(dtype: str = "float64") -> float:
+    """The rate of a large matrix product of NumPy on this machine."""
+    a = np.ones((1024, 1024), dtype)
     a @ a
     return 2 * 1024**3 / min(seconds(lambda: a @ a)[0] for _ in range(5))
 
@@ -216,12 +216,12 @@ def words_per_second() -> float:
     return (1 << 21) / min(seconds(lambda: draw(key))[0] for _ in range(5))
 
 
-def arithmetic(flops: float, written: float = 0.0, words: float = 0.0) -> Floor:
+def arithmetic(flops: float, written: float = 0.0, words: float = 0.0, dtype: str = "float64") -> Floor:
     """Return the floor of some work: products at the rate of a matrix product, results, random words."""
-    told = [f"{flops / 1e9:.2g} GFlop as a matrix product"] if flops else []
+    told = [f"{flops / 1e9:.2g} GFlop as a {dtype} product"] if flops else []
     told += [f"{written / 1e6:.3g} MB of results"] if written else []
     told += [f"{words / 1e6:.3g} million random words"] if words else []
-    least = flops / flops_per_second() if flops else 0.0
+    least = flops / flops_per_second(dtype) if flops else 0.0
     least += written / bytes_per_second() if written else 0.0
     least += words / words_per_second() if words else 0.0
     return Floor(least, ", ".join(told))

@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 
 import coverjax as cj
 from benchmarks import learning_adaptive, learning_ladder, learning_rl, learning_schedules
-from benchmarks.harness import Row, against, machine
+from benchmarks.harness import Row, against, arithmetic, machine
 
 INPUTS, LATENTS, STRATEGIES, DRAWS = 1_000, 8, 8, 16
 STEPS = 150
@@ -88,6 +88,8 @@ def rows(smoke: bool) -> list[Row]:
             lambda: slsqp(model.generator, 1e-7),
             target=0 if smoke else 5,
             pairs=3,
+            # Each step: the mixture and its gradient, and a power for each draw and strategy.
+            floor=arithmetic(4.0 * STEPS * inputs * STRATEGIES * (LATENTS + DRAWS)),
             difference=worst,
         )
     ]

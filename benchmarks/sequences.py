@@ -39,7 +39,7 @@ def rows(smoke: bool) -> list[Row]:
             target=0 if smoke else 5,
             pairs=1 if smoke else 3,
             scale=texts / part,
-            floor=arithmetic(flops),
+            floor=arithmetic(flops, dtype="float32"),
             note="largest difference: number of texts that differ in a token",
             difference=lambda ours, theirs: float((ours[: len(theirs)] != theirs).any(axis=1).sum()),
         )

@@ -89,10 +89,10 @@ def test_a_study_is_fitted_over_its_upper_half(monkeypatch):
 
 
 def test_floors_add_up(monkeypatch):
-    monkeypatch.setattr(harness, "flops_per_second", lambda: 1e9)
+    monkeypatch.setattr(harness, "flops_per_second", lambda dtype: {"float64": 1e9, "float32": 2e9}[dtype])
     monkeypatch.setattr(harness, "bytes_per_second", lambda: 1e8)
     monkeypatch.setattr(harness, "words_per_second", lambda: 1e7)
     found = harness.arithmetic(1e9, written=1e8, words=1e7)
     assert found.seconds == pytest.approx(3.0)
-    assert found.words == "1 GFlop as a matrix product, 100 MB of results, 10 million random words"
-    assert harness.arithmetic(2e9) == (2.0, "2 GFlop as a matrix product")
+    assert found.words == "1 GFlop as a float64 product, 100 MB of results, 10 million random words"
+    assert harness.arithmetic(2e9, dtype="float32") == (1.0, "2 GFlop as a float32 product")
