@@ -83,6 +83,7 @@ def forced_samples(
     top_p: float = 1.0,
 ) -> tuple[ForcedSamples, Drawn]:
     """Draw `samples` texts of every latent on every input; what W is estimated from."""
+    _require_latents(model)
     latents = np.repeat(np.arange(model.latents), samples)
     drawn = draw(
         key, model, task, inputs, len(latents), latents=latents, temperature=temperature, top_p=top_p
@@ -265,11 +266,15 @@ def predict(policy: Any, table: RouterGenerator, budget: int) -> Curves:
     return simulate(jax.random.key(0), policy, table, budget, SIMULATED)
 
 
+def _require_latents(model: LanguageModel) -> None:
+    if not model.latents:
+        raise InputError("model: must have latents to choose from; this is a base model: factorize it")
+
+
 def _require(
     model: LanguageModel, task: Task, development: Sequence[Any], test: Sequence[Any], policies: Sequence[str]
 ) -> None:
-    if not model.latents:
-        raise InputError("model: must have latents to choose from; this is a base model: factorize it")
+    _require_latents(model)
     unknown = [name for name in policies if name not in POLICIES]
     if unknown:
         raise InputError(f"policies: must be of {', '.join(POLICIES)}; got {shown(unknown[0])}")

@@ -72,17 +72,16 @@ def factorize(
     fitting = {field.name for field in dataclasses.fields(FitConfig)}
     settings = FitConfig(**{name: value for name, value in config.items() if name in fitting})
     split = SplitConfig(**{name: value for name, value in config.items() if name not in fitting})
+    if base is not None:
+        _require_fit(base, task)
+    elif split.objective.startswith("global"):
+        raise InputError(f"base: {split.objective!r} measures against a base model; fit one with fit_base")
     drawing, starting, running = jax.random.split(key, 3)
     corpus, held, lengths = corpora(drawing, task, settings)
     latents = split.latents or default_latents(task)
     if base is None:
-        if split.objective.startswith("global"):
-            raise InputError(
-                f"base: {split.objective!r} measures against a base model; fit one with fit_base"
-            )
         model = start_model(starting, task.name, task.vocabulary(), settings.network(), lengths, latents)
     else:
-        _require_fit(base, task)
         corpus, held = (_with_base(base, texts) for texts in (corpus, held))
         model = base.with_latents(starting, latents)
     return _Fit(model, corpus, held, running, settings, split).run()

@@ -1,0 +1,112 @@
+"""`coverjax sequences`: what is refused, and the whole path on a model too small to learn anything."""
+
+import json
+
+import pytest
+
+import coverjax as cj
+from coverjax.cli.main import main
+from coverjax.sequences.studies import fitted_base
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["fitt"], "must be followed by fit, factorize, draw, evaluate; got 'fitt'"),
+        (["fit"], "coverjax sequences fit: needs --out, the folder for the model"),
+        (["fit", "--out", "x", "--seed", "-1"], "--seed: must be a whole number from 0 to 2^32 - 1; got -1"),
+        (["fit", "--out", "x", "--task", "nothing"], "task: must be one of list_summation"),
+        (["fit", "--out", "x", "--steps", "0"], "steps: must be a whole number >= 1; got 0"),
+        (
+            ["factorize", "--out", "x", "--base", "none.npz"],
+            "none.npz: must be a file; there is none of that name",
+        ),
+        (["factorize", "--out", "x", "--objective", "global"], "'global' measures against a base model"),
+        (["factorize", "--out", "x", "--fade", "0.1"], "fade: must not be below hold = 0.3; got 0.1"),
+        (["draw"], "coverjax sequences draw: needs --model, a model of fit or factorize"),
+        (["draw", "--model", "none.npz"], "none.npz: must be a file; there is none of that name"),
+        (["evaluate"], "coverjax sequences evaluate: needs --model, a model of fit or factorize"),
+        (["evaluate", "--model", "text.npz"], "text.npz: must be a language model of coverjax"),
+    ],
+)
+def test_wrong_input_is_one_line_and_exit_2(words, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text.npz").write_text("no archive")
+    assert main(["sequences", *words]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert said in told.err
+    assert told.err.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["text.npz"]
+
+
+def test_an_unfinished_fit_is_not_overwritten(tmp_path, capsys):
+    (tmp_path / "unfinished-fit.npz").write_bytes(b"something")
+    assert main(["sequences", "fit", "--out", str(tmp_path)]) == 2
+    assert "an unfinished fit is there: resume it (--resume), or remove the file" in capsys.readouterr().err
+    assert (tmp_path / "unfinished-fit.npz").read_bytes() == b"something"
+
+
+def test_a_base_model_has_no_latents_to_force(tmp_path, capsys):
+    path = tmp_path / "base.npz"
+    fitted_base("list_summation").save(path)
+    for words in (["draw", "--latents", "each"], ["evaluate"]):
+        assert main(["sequences", words[0], "--model", str(path), *words[1:]]) == 2
+        assert "this is a base model: factorize it" in capsys.readouterr().err
+
+
+def test_help_names_every_verb(capsys):
+    assert main(["sequences", "--help"]) == 0
+    told = capsys.readouterr().out
+    for verb in ("fit", "factorize", "draw", "evaluate"):
+        assert f"\n  {verb} " in told
+    assert max(map(len, told.splitlines())) <= 110
+
+
+def test_a_log_of_the_model_that_comes_with_the_package_is_estimated(tmp_path, capsys):
+    """The path that a reader of the docs takes first, with a model that has learned something."""
+    model, out = tmp_path / "base.npz", tmp_path / "drawn"
+    fitted_base("list_summation").save(model)
+    words = ["--model", str(model), "--inputs", "8", "--samples", "8", "--out", str(out), "--json"]
+    assert main(["sequences", "draw", *words]) == 0
+    told = capsys.readouterr()
+    document = json.loads(told.out)
+    assert document == json.loads((out / "summary.json").read_text())
+    assert document["outcomes"]["unique"] > 0.6
+    assert "wrote log.jsonl, declared.csv, texts.csv, summary.json" in told.err
+    log = cj.read_log(out / "log.jsonl", declared=out / "declared.csv")
+    assert log.inputs == 8
+    assert (log.declared_count == 4).all()
+    assert cj.estimate(log).mean().coverage[0, -1] > 0.4
+
+
+@pytest.mark.slow
+def test_fit_and_factorize_write_what_they_say(tmp_path, capsys):
+    """Four updates of each: the files, the documents, and that nothing in them depends on the clock."""
+    few = [
+        "--steps",
+        "4",
+        "--every",
+        "2",
+        "--batch",
+        "4",
+        "--texts",
+        "40",
+        "--held-out",
+        "8",
+        "--warmup",
+        "2",
+    ]
+    base, split = tmp_path / "base", tmp_path / "split"
+    assert main(["sequences", "fit", *few, "--out", str(base)]) == 0
+    told = capsys.readouterr().out
+    assert "list_summation, 101,696 parameters (2 layers of width 64), 4 updates; loss" in told
+    words = ["--base", str(base / "model.npz"), "--latents", "2", "--out", str(split), "--json"]
+    assert main(["sequences", "factorize", *few, *words]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["model"]["latents"] == 2
+    assert document["updates"] == 4
+    assert sum(document["use"]) == pytest.approx(1.0, abs=1e-5)
+    for folder in (base, split):
+        assert sorted(path.name for path in folder.iterdir()) == ["history.csv", "model.npz", "summary.json"]
+        assert (folder / "history.csv").read_text().splitlines()[0] == "step,loss,held_out"
