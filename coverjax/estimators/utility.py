@@ -110,7 +110,14 @@ def available(log: SampleLog | CountTable) -> list[str]:
         one = log.counts_correct is not None and log.declared_given and (log.declared_count == 1).all()
         return list(FROM_COUNTS) if one and _only_correct(log) else []
     there = {"strategies"} | {name for name in ("correct", "score") if getattr(log, name) is not None}
+    if _bound_scores(log):
+        there.discard("score")
     return [name for name, columns in UTILITIES.items() if there.issuperset(columns)]
+
+
+def _bound_scores(log: SampleLog) -> str:
+    """Why the scores mean something in the observed order only, or nothing."""
+    return "" if log.ordered or log.score is None else str(log.provenance.get("no_min_score", ""))
 
 
 def _only_correct(table: CountTable) -> bool:
@@ -134,6 +141,8 @@ def _asked(log: SampleLog | CountTable, names: "str | Sequence[str]") -> list[st
                 f"names: counts tell {listed(FROM_COUNTS)}, and only of one label 'correct'; {name} needs "
                 "the samples"
             )
+        if "score" in UTILITIES[name] and _bound_scores(log):
+            raise InputError(f"names: {name} can't take samples out of their order: {_bound_scores(log)}")
         missing = [c for c in UTILITIES[name] if c != "strategies" and getattr(log, c) is None]
         raise InputError(
             f"names: {name} needs a `{missing[0]}` column; this log has none: add it, or leave {name} out"
@@ -148,6 +157,11 @@ def _with_utility(
     if isinstance(log, CountTable):
         values = _from_counts(log, curves, names, settings["tau"])
     else:
+        if lenient and _bound_scores(log):
+            why = f"its scores can't be taken out of their order: {_bound_scores(log)}"
+            left_out |= {
+                name: why for name, columns in UTILITIES.items() if columns == ("score", "strategies")
+            }
         values = _from_samples(log, curves, names, lenient, settings, left_out)
     facts = {**curves.provenance, "utility": {**settings, "names": list(values)}, "left_out": left_out}
     return dataclasses.replace(curves, utility=values, provenance=facts)

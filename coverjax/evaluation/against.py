@@ -257,7 +257,19 @@ def _method(
 def ratio_of_means(
     top: Float[np.ndarray, " inputs"], bottom: Float[np.ndarray, " inputs"], level: float
 ) -> Interval:
-    """Compute mean(top) / mean(bottom) with an interval over inputs; NaN where the oracle leaves no room."""
+    """Compute mean(top) / mean(bottom) with an interval over inputs.
+
+    NaN, with a warning, where the oracle leaves no room, or its room can't be told from none: the interval of
+    mean(bottom) holds 0. A ratio of anything to that is noise.
+    """
+    room = mean_interval(bottom[:, None], level, bounds=TIE)
+    least = room.low[0] if np.isfinite(room.low[0]) else room.mean[0]
+    if not least > NO_ROOM:
+        value = np.array([np.nan])
+        why = f"no gain: the oracle's room over the baseline, {room.mean[0]:.4f}, can't be told from none"
+        return dataclasses.replace(
+            room, mean=value, low=value, high=value, stderr=value, flagged=np.array([True]), warnings=(why,)
+        )
 
     def ratio(sums: np.ndarray) -> np.ndarray:
         room = sums[:, 1:] > NO_ROOM * len(bottom)

@@ -94,6 +94,8 @@ def _splits(study: BaselineStudy, names: dict[str, str]) -> list[str]:
     for name, split in splits.items():
         cells = fit(_ends(split.common), CELL) + fit(_ends(split.rare), CELL)
         lines.append(fit(names[name], NAME) + cells + f"{split.share_rare:.0%}")
+    for text in dict.fromkeys(text for split in splits.values() for text in split.whole.warnings):
+        lines += wrapped(text, COLUMNS, "   ", "-: ")
     return lines
 
 

@@ -179,3 +179,14 @@ def test_what_takes_long_is_left_out_unless_asked_for(monkeypatch, rng):
     wide = cj.SampleLog.from_arrays(np.ones((1, 2, 13), bool), score=[[1.0, 2.0]])
     with pytest.raises(cj.InputError, match=r"patience_utility: .* up to 12 labels; one here has 13"):
         cj.utility_curves(wide, names="patience_utility")
+
+
+@pytest.mark.shared
+def test_scores_that_hold_in_their_order_only_are_not_taken_out_of_it(shared_data):
+    """NoveltyBench gives a repeated class the score 0: any other order would score other generations."""
+    path = next((shared_data / "noveltybench").glob("*.jsonl"))
+    curves = cj.utility_curves(cj.read_log(path))
+    assert list(curves.utility) == ["distinct_k"]
+    assert "out of their order" in curves.provenance["left_out"]["patience_utility"]
+    with pytest.raises(cj.InputError, match="names: patience_utility can't take samples out of their order"):
+        cj.utility_curves(cj.read_log(path), names="patience_utility")

@@ -184,3 +184,12 @@ def test_other_strategies_are_not_split(rng):
     two = cj.SampleLog.from_arrays(matches, labels=[["b", "a"]] * 3)
     found = cj.compare_to_baseline({"iid": one, "new": two}, "iid").methods["new"]
     assert "input 0 declares other strategies in the baseline" in found.no_split
+
+
+def test_where_the_room_can_not_be_told_from_none_there_is_no_gain(rng):
+    """At K = 1 the oracle finds one strategy and so does nearly every draw: what is left is noise."""
+    log = methods_log([rng.random((12, 2, 4)) < share for share in (0.25, 0.25)], ["iid", "new"])
+    found = cj.compare_to_baseline(log, "iid", budget=1).methods["new"]
+    assert np.isnan(found.pooled.mean[0])
+    assert "can't be told from none" in found.pooled.warnings[0]
+    assert np.isnan(found.split.whole.mean[0])
