@@ -69,14 +69,16 @@ def _gain(study: BaselineStudy) -> "Figure":
     figure = new_figure(7.2, 1.8 + 0.75 * len(methods))
     ax = figure.subplots()
     texts = unlike([drawable(method.name, NAME, middle=True) for method in methods], NAME)
-    split = next((method.split for method in methods if method.split is not None), None)
+    splits = {method.name: method.split for method in methods if method.split is not None}
+    told = {name: split for name, split in splits.items() if np.isfinite(split.whole.mean[0])}
+    split = next(iter(told.values()), None)
     kinds = [(f"gain, K = {study.found.budget:,}", PALETTE[0])]
     if split is not None:
         kinds += [(f"common, K = {split.budget:,}", PALETTE[1]), (f"rare, K = {split.budget:,}", PALETTE[5])]
     for row, method in enumerate(methods):
         parts = [method.pooled]
-        if method.split is not None:
-            parts += [method.split.common, method.split.rare]
+        if method.name in told:
+            parts += [told[method.name].common, told[method.name].rare]
         for place, (interval, (name, colour)) in enumerate(zip(parts, kinds, strict=False)):
             y = -row - 0.22 * (place - (len(kinds) - 1) / 2)
             ax.plot([interval.low[0], interval.high[0]], [y, y], color=colour, linewidth=1.4)

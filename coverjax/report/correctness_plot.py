@@ -61,7 +61,8 @@ def plot_coverage_against_correctness(
         marked = _marked(line.budgets)
         ax.plot(x[marked], y[marked], "o", color=style["color"], markersize=3.5)
         _cross(ax, line, utility, level, style["color"])
-        ends.append((f"{text}, k = {line.budgets[-1]:,}", float(x[-1]), float(y[-1]), style["color"]))
+        start = f"{text}, " if len(lines) > 1 else ""
+        ends.append((f"{start}k = {line.budgets[-1]:,}", float(x[-1]), float(y[-1]), style["color"]))
     first = next(iter(lines.values()))
     inputs = counted(int(first.used.sum()), "input")
     ax.set_xlabel("coverage C(k): fraction of the strategies found")

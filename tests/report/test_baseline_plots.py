@@ -23,6 +23,8 @@ def test_lines_have_their_points_and_ends():
 
 def test_other_utilities_and_wrong_ones():
     curves = cj.utility_curves(flagged_log(), names=["pass_all_k"])
-    assert cj.plot_coverage_against_correctness(curves, utility="pass_all_k").get_ylabel() == "pass^k"
+    ax = cj.plot_coverage_against_correctness(curves, utility="pass_all_k")
+    assert ax.get_ylabel() == "pass^k"
+    assert [text.get_text() for text in ax.texts] == ["k = 8"]
     with pytest.raises(cj.InputError, match="pass_at_k: must be a utility of the curves"):
         cj.plot_coverage_against_correctness(curves)
