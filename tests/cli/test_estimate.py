@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import json
+import pathlib
 import subprocess
 import sys
 
@@ -357,6 +358,23 @@ def test_what_was_written_before_a_fault_is_said(files, tmp_path, capsys, monkey
     assert code == 1
     assert "Nothing was written" not in err
     assert f"Written before that, and whole: {tmp_path / 'out' / 'barcode.png'}" in err
+
+
+def test_the_choices_that_a_format_leaves(capsys):
+    log = str(pathlib.Path(__file__).parents[1] / "logs" / "fixtures" / "inspect.eval")
+    line = wrong(capsys, log)
+    assert line == f"{log}: correct_from: must choose one of the scorers: match, strategy (--correct-from)\n"
+    flags = ["--labels-from", "strategy:metadata.strategies", "--correct-from", "match"]
+    code, out, _ = run(capsys, log, *flags, "--json")
+    told = json.loads(out)
+    assert code == 0
+    assert set(told["methods"][0]["kinds"]) == {"raw", "valid", "correct"}
+    assert told["methods"][0]["warnings"][0].startswith("1 of 8 samples ended in an error")
+    for word in flags:
+        assert word in told["command"]
+    assert run(capsys, log, "--correct-from", "match", "--format", "inspect", "--json")[0] == 0
+    assert "the format native is read from" in wrong(capsys, log, "--format", "native")
+    assert "leaves no such choice" in wrong(capsys, log, "--filter", "x")
 
 
 def test_labels_of_strangers(files, tmp_path, capsys):

@@ -52,7 +52,7 @@ def test_near_misses_of_columns_that_lack_are_asked_for(tmp_path):
         ROW.replace("input", "Input")
         .replace("sample", "Sample")
         .replace("strategies", "Strategies"): "unknown "
-        "format; it has Input (did you mean `input`?), Sample (did you mean `sample`?), Strategies (did you mean",
+        "format; it has Input (did you mean `input`?), Sample (did you mean `sample`?), Strategies (did",
     }
     for text, says in wrong.items():
         with pytest.raises(cj.InputError) as raised:
