@@ -21,7 +21,7 @@ assert "site-packages" in str(folder), folder
 for name in ("py.typed", "__init__.pyi", "report/templates/report.html"):
     assert (folder / name).exists(), name
 import coverjax as cj
-assert cj.estimate(cj.SampleLog.from_arrays([[[1, 0], [0, 1]]])).coverage.tolist() == [[0.5, 1.0]]
+assert cj.estimate(cj.SampleLog.from_arrays([[[1, 0], [0, 1]]])).coverage.round(9).tolist() == [[0.5, 1.0]]
 PY
   "$work/use/bin/coverjax" --version
   printf 'input,sample,strategies\nx,0,a\nx,1,a|b\ny,0,\ny,1,b\n' > log.csv

@@ -17,14 +17,15 @@ class DemoOptions:
     """Climb the ladder on built-in tasks: figures, tables and one report.html.
 
     1 a law that is known: every policy exactly and by simulation, gain and where it comes from, a router
-    and a schedule trained to their optimum. 3 a log of samples: intervals, best of k, what to beware of.
-    4 a routing table and a corrections curve, briefly. Nothing is fetched.
+    and a schedule trained to their optimum. 2 a small language model is split into latent strategies by
+    reading, and explored by them. 3 its texts read back as a log, and a log as people have them: intervals,
+    best of k, what to beware of. 4 a routing table and a corrections curve. Nothing is fetched.
     """
 
     out: pathlib.Path = pathlib.Path("coverjax-demo")
     """Folder for report.html, summary.json, the figures and the files that each rung reads."""
     preset: Literal["quick", "full"] = "quick"
-    """quick: about a minute. full: larger, for an hour's look."""
+    """quick: about two minutes on two cores. full: larger laws, logs and tables, for a longer look."""
     json: bool = False
     """Print summary.json on stdout, and nothing else there."""
     seed: int = 0

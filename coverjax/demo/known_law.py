@@ -1,6 +1,7 @@
 """Rung 1: a law that is known: every policy exactly and by simulation, and policies trained to their
 optimum."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -50,7 +51,7 @@ TRAINED = "trained router"
 SCHEDULE = "trained schedule"
 
 
-def known_law(shelf: Shelf, preset: Preset, seed: int, step: Step) -> Rung:
+def known_law(shelf: Shelf, preset: Preset, seed: int, step: Step, found: Mapping[str, Rung]) -> Rung:
     """Climb the first rung."""
     model = demo_model(preset, seed)
     key = jax.random.key(seed)

@@ -2,30 +2,33 @@
 
 import pathlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from coverjax._version import __version__
 from coverjax.demo.known_law import known_law
 from coverjax.demo.own_log import own_log
+from coverjax.demo.read_back import read_back
 from coverjax.demo.rungs import PRESETS, Preset, Rung, Shelf, Step
 from coverjax.demo.teaching import teaching
 from coverjax.demo.teams import teams
 from coverjax.report.html import Page, provenance
 
-Climb = Callable[[Shelf, Preset, int, Step], Rung]
+Climb = Callable[[Shelf, Preset, int, Step, Mapping[str, Rung]], Rung]
 
 
-def _language_model(shelf: Shelf, preset: Preset, seed: int, step: Step) -> Rung:
+def _language_model(shelf: Shelf, preset: Preset, seed: int, step: Step, found: Mapping[str, Rung]) -> Rung:
     # Imported when it is climbed: the language model is the heaviest part of the package.
     from coverjax.demo.language_model import language_model
 
-    return language_model(shelf, preset, seed, step)
+    return language_model(shelf, preset, seed, step, found)
 
 
 RUNGS: tuple[tuple[str, str, Climb], ...] = (
     ("1", "a known law: every policy, exactly and by simulation; training", known_law),
-    ("3", "a log of samples: intervals, best of k, guardrails", own_log),
+    ("2", "a language model: strategies learned from text, explored by its latents", _language_model),
+    ("3a", "the model's own texts read back as a log", read_back),
+    ("3b", "a log as people have them: two methods, best of k, guardrails", own_log),
     ("4a", "a table of teams: regret of two routers", teams),
     ("4b", "corrections to competence: two memories", teaching),
 )
@@ -44,14 +47,14 @@ def climb(
         say: told a line when a rung is done.
         step: told of each step.
     """
-    found = {}
+    found: dict[str, Rung] = {}
     for number, words, rung in RUNGS:
         begun = time.perf_counter()
 
         def inside(what: str, number: str = number) -> None:
             step(f"{number}: {what}")
 
-        found[number] = rung(Shelf(folder, number), PRESETS[preset], seed, inside)
+        found[number] = rung(Shelf(folder, number), PRESETS[preset], seed, inside, found)
         say(f"[{number}] {words}: {time.perf_counter() - begun:.1f} s")
     return found
 

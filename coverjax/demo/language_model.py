@@ -1,6 +1,7 @@
 """Rung 2: a language model that learned strategies from text, explored by its latents, judged on what it
 writes."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from coverjax.demo.rungs import Preset, Rung, Shelf, Step
 from coverjax.report.html import Figure, Table
 from coverjax.report.plots import plot_coverage
 from coverjax.report.style import new_figure, save_figure
-from coverjax.sequences.exploration import BASE
+from coverjax.sequences.exploration import BASE, ROUTER
 from coverjax.sequences.studies import QUICK, Study, quick_study
 
 SHOWN = 3
@@ -18,15 +19,15 @@ SHOWN = 3
 FULL: dict[str, Any] = {"development": 48, "test": 64, "trials": 8, "samples": 16}
 
 
-def language_model(shelf: Shelf, preset: Preset, seed: int, step: Step) -> Rung:
+def language_model(shelf: Shelf, preset: Preset, seed: int, step: Step, found: Mapping[str, Rung]) -> Rung:
     """Climb the rung: factorize a small model by reading, force its latents, explore inputs it has not
     seen."""
     step("splitting a language model into latents (about a minute)")
     study = quick_study(seed, **(FULL if preset.name == "full" else {}))
     step("drawing")
-    found = study.exploration
+    seen = study.exploration
     figure = new_figure(7.6, 4.2)
-    plot_coverage(found.curves, figure.subplots(), band="none")
+    plot_coverage(seen.curves, figure.subplots(), band="none")
     with shelf.apart() as place:
         files = save_figure(figure, place, "explored")
     gains = _gains(study)
@@ -50,13 +51,18 @@ def language_model(shelf: Shelf, preset: Preset, seed: int, step: Step) -> Rung:
         ],
         told={
             "task": study.task.name,
-            "chosen": found.chosen,
-            "coverage": {name: curves.mean().coverage[0].tolist() for name, curves in found.curves.items()},
-            "gains": {name: gain.pooled for name, gain in found.gains.items()},
+            "chosen": seen.chosen,
+            "coverage": {name: curves.mean().coverage[0].tolist() for name, curves in seen.curves.items()},
+            "gains": {name: gain.pooled for name, gain in seen.gains.items()},
         },
         files=[shelf.name(file) for file in files],
-        log=found.logs.get(BASE),
+        logs={name: seen.logs[name] for name in (_independent(study), seen.chosen)},
     )
+
+
+def _independent(study: Study) -> str:
+    """Return which independent samples the others are compared with: the base model's, where there is one."""
+    return BASE if BASE in study.exploration.logs else ROUTER
 
 
 def _answer(study: Study) -> list[str]:
@@ -64,11 +70,12 @@ def _answer(study: Study) -> list[str]:
     best = found.chosen
     ends = {name: 100 * float(curves.mean().coverage[0, -1]) for name, curves in found.curves.items()}
     budget = int(next(iter(found.curves.values())).budgets[-1])
-    base = BASE if BASE in ends else next(iter(ends))
+    base = _independent(study)
     gain = found.gains[best].pooled
     return [
-        f"{budget} texts of the base model hold {ends[base]:.1f} % of an unseen input's strategies; choosing "
-        f"latents by {best!r}, picked beforehand on other inputs, {ends[best]:.1f} % (gain {gain:.2f}).",
+        f"{budget} independent texts ({base}) hold {ends[base]:.1f} % of an unseen input's strategies; "
+        f"choosing latents by {best!r}, picked beforehand on other inputs, {ends[best]:.1f} % (gain "
+        f"{gain:.2f}). Intervals: rung 3a.",
         f"The task is {study.task.name}; its latents were found by reading, nobody labelled them.",
     ]
 

@@ -1,5 +1,7 @@
 """A rung from samples alone: a log written, read back, and estimated as anybody's log would be."""
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
 from coverjax.curves import Curves
@@ -29,7 +31,7 @@ WORTH = {
 }
 
 
-def own_log(shelf: Shelf, preset: Preset, seed: int, step: Step) -> Rung:
+def own_log(shelf: Shelf, preset: Preset, seed: int, step: Step, found: Mapping[str, Rung]) -> Rung:
     """Climb the rung: write a log of two methods, read it back, study it, and what its samples are worth."""
     step("writing a log and reading it back")
     log = demo_log(seed, preset.log_inputs)
@@ -44,7 +46,7 @@ def own_log(shelf: Shelf, preset: Preset, seed: int, step: Step) -> Rung:
     step("what k samples are worth")
     exchangeable = read_log(paths, declared=declared).by_method()["iid"]
     assert isinstance(exchangeable, SampleLog)
-    worth = _worth(exchangeable)
+    worth = worth_table(exchangeable)
     step("drawing")
     with shelf.apart() as place:
         write_curves(study, place / "curves.csv")
@@ -61,18 +63,18 @@ def own_log(shelf: Shelf, preset: Preset, seed: int, step: Step) -> Rung:
     )
 
 
-def _worth(log: SampleLog) -> Table:
-    """Return pass@k and best-of-k of the independent samples, with intervals over inputs."""
-    curves = utility_curves(log, names=tuple(WORTH))
+def worth_table(log: SampleLog, names: Sequence[str] = tuple(WORTH)) -> Table:
+    """Return what k independent samples are worth, with intervals over inputs: a row a utility of `WORTH`."""
+    curves = utility_curves(log, names=names)
     assert isinstance(curves, Curves)
     budgets = few_budgets(curves.budgets, 5)
     places = [int(curves.budgets.searchsorted(k)) for k in budgets]
     rows = []
-    for name, words in WORTH.items():
+    for name in names:
         found = curve_interval(curves, name)
         ends = [(float(found.mean[at]), float(found.low[at]), float(found.high[at])) for at in places]
-        rows.append([words, *(f"{mean:.3f} [{low:.3f}, {high:.3f}]" for mean, low, high in ends)])
-    note = "Method iid, whose samples are exchangeable; mean over inputs [95 % t-interval]."
+        rows.append([WORTH[name], *(f"{mean:.3f} [{low:.3f}, {high:.3f}]" for mean, low, high in ends)])
+    note = "Of independent samples, which are exchangeable; mean over inputs [95 % t-interval]."
     return Table("What k independent samples are worth", ("", *(f"k = {k}" for k in budgets)), rows, note)
 
 

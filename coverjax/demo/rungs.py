@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import pathlib
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from coverjax.logs.log import SampleLog
@@ -88,7 +88,7 @@ class Rung:
         cautions: what to know before the numbers are used.
         told: everything as plain values.
         files: names of the files it wrote.
-        log: samples for a later rung to read, where it drew some.
+        logs: samples for a later rung to read, by how they were drawn.
     """
 
     title: str
@@ -98,7 +98,7 @@ class Rung:
     cautions: Sequence[str]
     told: dict[str, Any]
     files: Sequence[str]
-    log: SampleLog | None = None
+    logs: Mapping[str, SampleLog] = dataclasses.field(default_factory=dict)
 
     def section(self, number: str) -> Section:
         """Return the part of the page about this rung."""

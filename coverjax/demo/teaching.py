@@ -1,6 +1,7 @@
 """A rung about corrections: a memory that keeps what it was taught, and one that forgets."""
 
 import json
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -16,7 +17,7 @@ FORGETTING = 0.2
 ONSETS, ENDS = "bdfgklmnprstvz", ("an", "el", "im", "or", "us", "ath", "ode", "ilk", "ume", "eft")
 
 
-def teaching(shelf: Shelf, preset: Preset, seed: int, step: Step) -> Rung:
+def teaching(shelf: Shelf, preset: Preset, seed: int, step: Step, found: Mapping[str, Rung]) -> Rung:
     """Climb the rung: write cases, teach both systems, compare them."""
     step("teaching a memory, and one that forgets")
     shelf.path("cases.jsonl").write_text(demo_cases(seed, preset.concepts), encoding="utf-8", newline="\n")
@@ -25,12 +26,14 @@ def teaching(shelf: Shelf, preset: Preset, seed: int, step: Step) -> Rung:
     kept = run_cases(cases, "memory", workers=0)
     lost = run_cases(cases, "noisy-memory", settings=forgetful, workers=0)
     step("comparing")
-    found = compare_systems(kept, lost, seed=seed)
-    told = comparison_document(found, command="coverjax corrections compare kept lost", options={}, files=[])
+    compared = compare_systems(kept, lost, seed=seed)
+    told = comparison_document(
+        compared, command="coverjax corrections compare kept lost", options={}, files=[]
+    )
     step("drawing")
     with shelf.apart() as place:
-        files = write_comparison_figures(found, place, seed=seed)
-    page = comparison_page(found, told, files)
+        files = write_comparison_figures(compared, place, seed=seed)
+    page = comparison_page(compared, told, files)
     name = shelf.name("cases.jsonl")
     return Rung(
         title="Corrections to competence: how many until a concept is there",

@@ -1,7 +1,7 @@
 """A rung about routing: a table in which every team was run on every task, and routers judged on it."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,7 +54,7 @@ file = "{prefix}-any-pair.csv"
 """
 
 
-def teams(shelf: Shelf, preset: Preset, seed: int, step: Step) -> Rung:
+def teams(shelf: Shelf, preset: Preset, seed: int, step: Step, found: Mapping[str, Rung]) -> Rung:
     """Climb the rung: write contract, routes and outcomes, seal, judge."""
     step("running every team on every task")
     rng = np.random.default_rng(seed)

@@ -8,11 +8,13 @@ import pytest
 
 import coverjax as cj
 from coverjax.cli.main import main
+from coverjax.demo import ladder
 from coverjax.demo.known_law import EPS, demo_model
-from coverjax.demo.ladder import RUNGS
 from coverjax.demo.own_log import demo_log
-from coverjax.demo.rungs import PRESETS
+from coverjax.demo.rungs import PRESETS, Shelf
 from coverjax.demo.teaching import demo_cases
+
+QUICK = tuple(rung for rung in ladder.RUNGS if rung[0] not in ("2", "3a"))
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +25,13 @@ def demo(tmp_path_factory):
 
     out = tmp_path_factory.mktemp("demo") / "out"
     told, said = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(told), contextlib.redirect_stderr(said):
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.redirect_stdout(told),
+        contextlib.redirect_stderr(said),
+    ):
+        # The language model takes a minute; its rungs have a test of their own, with a tiny one.
+        patch.setattr(ladder, "RUNGS", QUICK)
         code = main(["demo", "--out", str(out), "--json"])
     assert code == 0, said.getvalue()
     return out, said.getvalue(), json.loads(told.getvalue())
@@ -32,7 +40,7 @@ def demo(tmp_path_factory):
 @pytest.mark.slow
 def test_every_rung_is_climbed_and_said(demo):
     out, said, told = demo
-    for number, words, _ in RUNGS:
+    for number, words, _ in QUICK:
         assert re.search(rf"^\[{number}\] {re.escape(words)}: \d+\.\d s$", said, re.M)
         assert told["rungs"][number]["answer"]
     assert json.loads((out / "summary.json").read_text()) == told
@@ -59,10 +67,10 @@ def test_the_first_rung_reaches_its_optimum_and_agrees_with_itself(demo):
 def test_commands_that_give_it_again_do(demo, capsys, monkeypatch):
     out, _, told = demo
     monkeypatch.chdir(out)
-    words = ["3-log.jsonl", "--declared", "3-declared.csv", "--ordered", "--json"]
+    words = ["3b-log.jsonl", "--declared", "3b-declared.csv", "--ordered", "--json"]
     assert main(["estimate", *words]) == 0
     again = json.loads(capsys.readouterr().out)
-    assert again["methods"] == told["rungs"]["3"]["found"]["summary"]["methods"]
+    assert again["methods"] == told["rungs"]["3b"]["found"]["summary"]["methods"]
     assert main(["route", "evaluate", "4a-contract.toml", "4a-outcomes.csv", "--json"]) == 0
     again = json.loads(capsys.readouterr().out)
     assert again["endpoints"] == told["rungs"]["4a"]["found"]["endpoints"]
@@ -71,7 +79,7 @@ def test_commands_that_give_it_again_do(demo, capsys, monkeypatch):
 
 @pytest.mark.slow
 def test_what_the_log_is_there_to_show(demo):
-    found = demo[2]["rungs"]["3"]["found"]["summary"]
+    found = demo[2]["rungs"]["3b"]["found"]["summary"]
     assert [method["method"] for method in found["methods"]] == ["iid", "no-repeat"]
     assert [method["log"]["order"] for method in found["methods"]] == ["observed"] * 2
     # Choosing on purpose covers more than drawing again.
@@ -81,6 +89,38 @@ def test_what_the_log_is_there_to_show(demo):
     ends = [kinds[kind]["curves"]["coverage"]["mean"][-1] for kind in ("raw", "valid", "correct")]
     assert ends == sorted(ends, reverse=True)
     assert len(set(ends)) == 3
+
+
+@pytest.mark.slow
+def test_texts_of_a_language_model_are_read_back_as_a_log(tmp_path, monkeypatch, capsys):
+    import jax
+
+    from coverjax.demo import language_model, read_back
+    from coverjax.sequences import studies
+
+    def tiny(seed, **settings):
+        fit = {"objective": "balanced", "steps": 3, "batch": 16, "beta": 4.0, "texts": 64}
+        judging = {"development": 4, "test": 6, "trials": 2, "samples": 4, "policies": ("no repeat",)}
+        return studies.study_of(
+            jax.random.key(seed), studies.named_task("list_summation"), None, fit=fit, **judging
+        )
+
+    monkeypatch.setattr(language_model, "quick_study", tiny)
+    shelf, steps = Shelf(tmp_path, "2"), []
+    second = language_model.language_model(shelf, PRESETS["quick"], 0, steps.append, {})
+    assert set(second.logs) == {"router iid", "no repeat"}
+    assert "no repeat" in second.answer[0]
+    assert [part.title for part in second.parts][-1] == "What each latent writes"
+    third = read_back.read_back(Shelf(tmp_path, "3a"), PRESETS["quick"], 0, steps.append, {"2": second})
+    assert {*second.files, *third.files} == {path.name for path in tmp_path.iterdir()}
+    methods = {method["method"]: method["log"] for method in third.told["methods"]}
+    assert methods["no repeat"]["order"] == "observed"
+    assert methods["router iid"]["order"] == "exchangeable"
+    assert methods["router iid"]["labelers"] == ["rule"]
+    monkeypatch.chdir(tmp_path)
+    for line in third.again:
+        assert main([*line.split()[1:], "--json"]) == 0
+        json.loads(capsys.readouterr().out)
 
 
 def test_the_best_router_is_even_because_the_model_is_symmetric():
