@@ -113,7 +113,7 @@ class Curves:
 
     All arrays are NumPy float64 and have `inputs` as their first axis; a curve that was not asked
     for is None. Write M for an input's number of declared strategies and S_k for the union of the
-    match sets of its first k draws.
+    match sets of its first k draws, cut to the declared strategies.
 
     Attributes:
         budgets: numbers of draws k, increasing, int64 [B].

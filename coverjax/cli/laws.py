@@ -135,6 +135,14 @@ def _required(kind: Any) -> bool:
     )
 
 
+FIGURES = ("coverage", "novelty", "time-to-coverage", "time-by-input", "gain-split")
+OUTPUTS = (
+    *("curves.csv", "inputs.csv", "summary.json", "report.html"),
+    *(f"{stem}.{kind}" for stem in FIGURES for kind in ("png", "svg")),
+)
+"""What may be written; what an earlier run left of these goes."""
+
+
 def report_policies(
     verb: str, options: LawOptions, produce: Callable[[Any, OutcomeLaw | RouterGenerator, Any], Curves]
 ) -> None:
@@ -148,7 +156,7 @@ def report_policies(
     from coverjax.report.policy_tables import policy_text
 
     _check(options)
-    with out_folder(options.out) as part, Progress(verb) as progress:
+    with out_folder(options.out, OUTPUTS) as part, Progress(verb) as progress:
         law = law_of(options, options.seed)
         curves, refused = {}, {}
         for name, policy in chosen_policies(options.policy, law).items():

@@ -24,7 +24,7 @@ from coverjax.estimators.runs import Runs, average_by_row
 from coverjax.foundation import checks
 from coverjax.foundation.checks import InputError, fraction, one_of, shown
 from coverjax.logs.counts import CountTable
-from coverjax.logs.log import SampleLog
+from coverjax.logs.log import SampleLog, need_log
 
 METHODS = ("auto", "empirical_bayes", "beta_binomial", "beta_binomial_atom", "chao2", "good_toulmin")
 
@@ -88,6 +88,7 @@ def extrapolate(
         >>> curves.mean().coverage.round(2).tolist(), curves.extrapolation.verdict
         ([[0.57, 0.7, 0.76]], 'caution')
     """
+    need_log(log)
     one_of("method", method, METHODS)
     level = fraction("level", level)
     why = "so far a log of samples tells nothing"

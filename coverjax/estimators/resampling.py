@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from coverjax.curves import PER_BUDGET
 from coverjax.estimators.rarefaction import estimate_method
-from coverjax.foundation.checks import InputError, fraction, one_of, shown
+from coverjax.foundation.checks import InputError, counted, fraction, one_of, shown
 from coverjax.foundation.rng import stream_number
 from coverjax.inference.student import student_quantile
 from coverjax.logs.counts import CountTable
@@ -129,6 +129,6 @@ def _cautions(log: SampleLog, short: np.ndarray) -> tuple[str, ...]:
     if not few:
         return ()
     return (
-        f"within-input intervals: {few} inputs have fewer than {FEW_SAMPLES} samples; "
+        f"within-input intervals: {counted(few, 'input')} with fewer than {FEW_SAMPLES} samples; "
         "resampling undercovers there",
     )

@@ -212,8 +212,8 @@ def _unlike(
     differ = int((a.declared[rows_a] != b.declared[rows_b]).sum())
     if differ:
         lines.append(
-            f"{differ} inputs have different numbers of declared strategies in {names[0]} and {names[1]}: "
-            "their fractions have different denominators"
+            f"{counted(differ, 'input')} with other numbers of declared strategies in {names[0]} than in "
+            f"{names[1]}: their fractions have different denominators"
         )
     for curves, name in ((a, names[0]), (b, names[1])):
         told = curves.extrapolation

@@ -190,10 +190,16 @@ def _ends(interval: Interval, most: int = 3) -> str:
     if np.isnan(values[1]):
         return f"{values[0]:.{most}f}"
     for digits in range(most, -1, -1):
-        mean, low, high = (f"{value:.{digits}f}" for value in values)
+        mean, low, high = (_plain(value, digits) for value in values)
         if len(f"{mean} [{low}, {high}]") < CELL:
             break
     return f"{mean} [{low}, {high}]"
+
+
+def _plain(value: float, digits: int) -> str:
+    """A number with so many digits; what rounds to nothing has no sign."""
+    text = f"{value:.{digits}f}"
+    return text.removeprefix("-") if float(text) == 0.0 else text
 
 
 def _p(value: float) -> str:

@@ -7,6 +7,7 @@ import coverjax as cj
 
 FUNCTIONS = [
     cj.estimate,
+    lambda log: cj.extrapolate(log, 8),
     cj.utility_curves,
     cj.sample_interval,
     cj.patience_utility,

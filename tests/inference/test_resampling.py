@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from coverjax.foundation.checks import InputError
+from coverjax.inference.intervals import mean_interval
 from coverjax.inference.resampling import (
     ratio_interval,
     resampled_interval,
@@ -139,3 +140,12 @@ def test_means_over_clusters_divide_by_their_units(rng):
     np.testing.assert_allclose(means, drawn[:, :2] / drawn[:, 2:], atol=1e-12)
     plain = resampled_means(values, None, 300, 6)
     np.testing.assert_allclose(plain, resampled_sums(values, 300, 6) / 15, atol=1e-12)
+
+
+def test_the_percentiles_of_a_mean_are_those_of_mean_interval(rng):
+    """One bootstrap: the same draws whichever function is asked, with clusters and without."""
+    values, labels = rng.random((24, 3)), np.repeat(np.arange(8), 3)
+    for clusters in (None, labels):
+        one = resampled_interval(values, clusters=clusters, seed=4, replicates=500)
+        other = mean_interval(values, method="bootstrap", clusters=clusters, seed=4, replicates=500)
+        np.testing.assert_allclose([one.low, one.high], [other.low, other.high], rtol=1e-12)
