@@ -5,11 +5,11 @@ import os
 import struct
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING
 
 from coverjax.foundation.checks import InputError, file_error
+from coverjax.logs.beginnings import ZIP_FAULTS, open_zip
 from coverjax.logs.rules import quoted
 from coverjax.logs.tables import RefusedError, refusing
 
@@ -24,8 +24,6 @@ TOGETHER, BYTES_TOGETHER = 256, 1 << 24
 
 LARGEST = 1 << 31
 """The most bytes of one member, unpacked."""
-
-_FAULTS = (zipfile.BadZipFile, zlib.error, EOFError, OSError, struct.error, UnicodeDecodeError)
 
 
 def place(path: str, member: str) -> str:
@@ -43,27 +41,22 @@ def members(
     Raises:
         InputError: a member is damaged or too large.
     """
-    try:
-        with zipfile.ZipFile(path) as archive, open(path, "rb") as raw:
-            infos = [info for name, info in archive.NameToInfo.items() if wanted(name)]
-            for info in infos:
-                if info.file_size > LARGEST:
-                    raise file_error(
-                        place(path, info.filename), None, None, f"is larger than {LARGEST:,} bytes"
-                    )
-            for packed, group in itertools.groupby(infos, key=lambda info: info.compress_type == ZSTANDARD):
-                if packed:
-                    yield from _by_duckdb(connection, path, raw, list(group))
-                else:
-                    yield from ((info.filename, _text(archive, path, info)) for info in group)
-    except (zipfile.BadZipFile, OSError) as error:
-        raise file_error(path, None, None, f"can't be read: {error}") from None
+    with open_zip(path) as archive, open(path, "rb") as raw:
+        infos = [info for name, info in archive.NameToInfo.items() if wanted(name)]
+        for info in infos:
+            if info.file_size > LARGEST:
+                raise file_error(place(path, info.filename), None, None, f"is larger than {LARGEST:,} bytes")
+        for packed, group in itertools.groupby(infos, key=lambda info: info.compress_type == ZSTANDARD):
+            if packed:
+                yield from _by_duckdb(connection, path, raw, list(group))
+            else:
+                yield from ((info.filename, _text(archive, path, info)) for info in group)
 
 
 def _text(archive: zipfile.ZipFile, path: str, info: zipfile.ZipInfo) -> str:
     try:
         return archive.read(info).decode("utf-8")
-    except (*_FAULTS, NotImplementedError) as error:
+    except ZIP_FAULTS as error:
         raise _damaged(path, info, str(error)) from None
 
 
@@ -113,7 +106,7 @@ def _packed_bytes(path: str, raw: IO[bytes], info: zipfile.ZipInfo) -> bytes:
         name, extra = struct.unpack("<HH", raw.read(30)[26:30])
         raw.seek(name + extra, os.SEEK_CUR)
         return raw.read(info.compress_size)
-    except _FAULTS as error:
+    except ZIP_FAULTS as error:
         raise _damaged(path, info, str(error)) from None
 
 

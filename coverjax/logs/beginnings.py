@@ -1,10 +1,18 @@
 """How a file begins whose name doesn't say all: JSON lines, an array, a document; a zip."""
 
+import struct
 import zipfile
+import zlib
 
 from coverjax.foundation.checks import InputError, file_error
 from coverjax.logs.documents import begin_array, begin_document
 from coverjax.logs.files import LogFile, begin_jsonl, first_character
+
+ZIP_FAULTS = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError),
+    *(NotImplementedError, RuntimeError, ValueError, OverflowError),
+)
+"""What Python raises about a damaged zip; the last four where a damaged number asks for what it can't do."""
 
 DOCUMENTS = ("eval",)
 """Keys that tell a document which some format knows from a first line that is damaged."""
@@ -36,14 +44,19 @@ def _document(path: str) -> LogFile | None:
 
 
 def begin_zip(path: str) -> LogFile:
-    """Read the names of the members of a zip.
+    """Read the names of the members of a zip."""
+    with open_zip(path) as archive:
+        return LogFile(path, "zip", tuple(archive.namelist()))
+
+
+def open_zip(path: str) -> zipfile.ZipFile:
+    """Open a zip.
 
     Raises:
         InputError: it is no zip, or a part of one.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
-            return LogFile(path, "zip", tuple(archive.namelist()))
-    except (zipfile.BadZipFile, OSError) as error:
+        return zipfile.ZipFile(path)
+    except ZIP_FAULTS as error:
         reason = getattr(error, "strerror", None) or "it is no zip, or only a part of one"
         raise file_error(path, None, None, f"can't be read: {reason}") from None

@@ -35,8 +35,11 @@ def records(file: LogFile, fields: Sequence[Field]) -> Iterator[tuple[int, Recor
         yield from array_records(file.path)
     elif file.kind == "csv":
         yield from _csv_records(file)
-    else:
+    elif file.kind == "parquet":
         yield from _parquet_records(file, fields)
+    else:
+        what = f"must hold rows (JSON lines or an array, CSV, Parquet); this is a {file.kind}"
+        raise file_error(file.path, None, None, what)
 
 
 def _jsonl_records(path: str) -> Iterator[tuple[int, Record]]:

@@ -12,6 +12,9 @@ from coverjax.logs.log import SampleLog
 
 _LOGGER = logging.getLogger("coverjax")
 
+MOST_ROWS = 10_000
+"""Rows that are looked at for labels that nearly are declared ones."""
+
 MOST_NAMED = 12
 """Names that one note lists."""
 
@@ -75,7 +78,8 @@ def _table_names(log: SampleLog | CountTable) -> str:
 def _near_labels(log: SampleLog | CountTable, seen: np.ndarray) -> list[tuple[str, str]]:
     """Return pairs of a declared strategy that never occurs and a label like it but for case and blanks."""
     found: dict[tuple[str, str], None] = {}
-    for row in np.flatnonzero((seen & ~log.declared).any(axis=1)).tolist():
+    both = (seen & ~log.declared).any(axis=1) & (log.declared & ~seen).any(axis=1)
+    for row in np.flatnonzero(both)[:MOST_ROWS].tolist():
         names = log.labels[row]
         missing = {
             " ".join(name.lower().split()): name

@@ -116,6 +116,19 @@ def test_options_that_contradict(folder):
     failing("c.jsonl:1: sample: ", "it is missing", "c.jsonl", format="native")
 
 
+def test_a_document_is_no_table(folder):
+    """Whoever reads rows, as laws and declared strategies are, is told of a file that holds none."""
+    (folder / "a.eval").write_bytes(b"PK\x05\x06" + bytes(18))
+    (folder / "a.jsonl").write_text(GOOD)
+    (folder / "a.json").write_text('{\n "status": "success",\n "eval": {"input": 1}\n}')
+    failing("a.json: ", "input: missing column", "a.jsonl", declared="a.json")
+    failing("a.eval: ", "missing column", "a.jsonl", declared="a.eval")
+    with pytest.raises(InputError, match="missing column"):
+        cj.read_law("a.json")
+    (folder / "b.json").write_text('{\n "input": 1, "strategy": "s",\n "eval": {}\n}')
+    failing("b.json: ", "must hold rows", "a.jsonl", declared="b.json")
+
+
 def test_trials_are_not_counted(folder):
     lines = [GOOD.replace("{", f'{{"trial": {trial}, ') for trial in (0, 1)]
     (folder / "a.jsonl").write_text("".join(lines))

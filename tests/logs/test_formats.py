@@ -5,6 +5,7 @@ import json
 import pathlib
 import zipfile
 
+import numpy as np
 import pytest
 
 import coverjax as cj
@@ -322,3 +323,46 @@ def test_names_of_formats_that_do_not_fit_the_file(tmp_path):
     assert "the format inspect is read from document, jsonl, zip; this file is csv" in said(
         tmp_path / "a.csv", example, format="inspect"
     )
+
+
+def outcome(path, example: Example, **more) -> "str | None":
+    """Read; return the message of an InputError, let any other error through."""
+    try:
+        read(path, example, **more)
+    except cj.InputError as error:
+        return str(error)
+    return None
+
+
+DAMAGED = ["inspect.eval", "inspect.json", "evalplus_eval_results.json", "tau_bench.json", "samples_sums"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DAMAGED)
+def test_damaged_bytes_give_a_log_or_one_line(name, tmp_path, rng):
+    """Whatever the bytes, nothing but an InputError comes out: one line that begins with the file."""
+    example = next(example for example in EXAMPLES if example.files[0].startswith(name))
+    path = placed(example, tmp_path)[0]
+    good = path.read_bytes()
+    refused = 0
+    for _ in range(25):
+        damaged = bytearray(good)
+        for position in rng.integers(len(good), size=rng.integers(1, 4)):
+            damaged[position] = rng.choice(np.frombuffer(b'\0\x80\xff\n\r",{}[]:0e-|\\ ', np.uint8))
+        start, length = rng.integers(len(good)), rng.integers(0, 20)
+        del damaged[start : start + (length if rng.random() < 0.5 else 0)]
+        path.write_bytes(damaged)
+        message = outcome(path, example, counts=bool(rng.random() < 0.3))
+        refused += message is not None
+        assert message is None or (message.startswith(str(path)) and "\n" not in message), message
+    assert refused > 3
+
+
+def test_a_zip_with_damaged_numbers_is_refused(tmp_path):
+    """The version that is needed to unpack a member, in the directory: Python has its own word for that."""
+    example = next(example for example in EXAMPLES if example.files == ("inspect.eval",))
+    path = placed(example, tmp_path)[0]
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\x01\x02") + 6] = 92
+    path.write_bytes(content)
+    assert said(path, example) == f"{path}: can't be read: it is no zip, or only a part of one"
