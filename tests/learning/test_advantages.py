@@ -169,6 +169,19 @@ def test_torch_in_torch_out(rng, baseline):
         assert cj.coverage_advantages(torch.as_tensor(matches).to(dtype), 4, baseline).dtype == dtype
 
 
+def test_the_lines_of_a_grpo_loop_in_torch(rng):
+    """As docs/learning.md shows them: the gradient of the loss is minus the advantages, a group's sum."""
+    torch = pytest.importorskip("torch")
+    labels = cj.encode_labels([[["a"], ["a", "b"], None], [["b"], [], ["c"]]], declared=["a", "b", "c"])
+    log_probs = torch.zeros((2, 3), requires_grad=True)
+    matches = torch.as_tensor(labels.matches, device=log_probs.device)
+    advantages = cj.coverage_advantages(matches, k=2, baseline="loo")
+    loss = -(advantages.to(log_probs.dtype) * log_probs).sum(dim=1).mean()
+    loss.backward()
+    expected = cj.coverage_advantages(labels.matches, k=2, baseline="loo")
+    np.testing.assert_allclose(log_probs.grad.numpy(), -expected / 2, rtol=1e-6)
+
+
 def test_a_group_that_jit_cannot_refuse_gets_nan():
     matches, mask = np.ones((2, 4, 2), bool), np.array([[1, 1, 1, 1], [1, 1, 0, 0]], bool)
     got = jax.jit(lambda m, there: cj.coverage_advantages(m, 3, mask=there))(matches, mask)

@@ -7,12 +7,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from small_policies import tiny
 
 import coverjax as cj
 from coverjax.learning import objectives
 from coverjax.learning.gradients import Climb, estimate_one
 from coverjax.learning.problem import problem
 from coverjax.learning.starting import parted, start_policy
+from coverjax.policy.networks import TabularLogits
 
 K = 4
 KEYS = 2000
@@ -27,8 +29,10 @@ def small_model(rng, sets=False):
 
 def setup(key, model, objective, **options):
     """One input's problem, a policy with logits of size about 1, and its parameters apart."""
-    policy = start_policy(key, cj.LearnedLatent, model, K, {"width": 3, **options})
-    policy = jax.tree.map(lambda x: 0.3 * x if eqx.is_inexact_array(x) else x, policy)
+    policy = tiny(scale=2.0, hurry=-0.3)
+    if options:
+        policy = start_policy(key, cj.LearnedLatent, model, K, {"width": 3, **options})
+        policy = jax.tree.map(lambda x: 0.3 * x if eqx.is_inexact_array(x) else x, policy)
     whole = problem(policy, model, K, objective)
     one = jax.tree.map(lambda leaf: leaf[0], whole)
     return *parted(policy), one
@@ -66,10 +70,10 @@ def along(slope, direction):
 
 
 CASES = [
-    ("auc", {}, False, (0.0, 0.0)),
+    pytest.param("auc", {"network": "set"}, False, (0.0, 0.0), marks=pytest.mark.slow),
     ("auc", {}, True, (0.3, 0.2)),
-    ("gain", {"knows": "router", "network": "mlp"}, False, (0.0, 0.0)),
-    ("coverage", {"sees": "blind"}, False, (0.2, 0.1)),
+    pytest.param("gain", {"knows": "router", "network": "mlp"}, False, (0.0, 0.0), marks=pytest.mark.slow),
+    pytest.param("coverage", {"sees": "blind", "network": "mlp"}, False, (0.2, 0.1), marks=pytest.mark.slow),
     ("full_coverage", {}, True, (0.0, 0.0)),
 ]
 
@@ -100,7 +104,7 @@ def test_score_gradient_is_the_exact_one_in_the_mean(rng, key, objective, option
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("sets", [False, True])
+@pytest.mark.parametrize("sets", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_regrets_give_the_value_and_less_noise(rng, key, sets):
     """False alarms: one normal z beyond 5 per case, 6e-7."""
     objective = "full_coverage" if sets else "auc"
@@ -145,8 +149,8 @@ def test_the_exact_climb_is_the_objective_of_exact_curves(rng, key):
     generator = rng.dirichlet(np.ones(5), size=(2, 3))[..., :4]
     declared = np.array([[1, 1, 1, 0], [0, 1, 1, 1]], bool)
     model = cj.RouterGenerator(rng.dirichlet(np.ones(3), size=2), generator, declared=declared)
-    for options in ({}, {"sees": "blind"}):
-        policy = start_policy(jax.random.clone(key), cj.LearnedLatent, model, K, {"width": 3, **options})
+    table = TabularLogits(jax.random.normal(jax.random.clone(key), (2, K, 3)))
+    for policy in (tiny(scale=2.0, hurry=-0.3), cj.LearnedLatent(table, sees="blind")):
         curves = cj.exact(policy, model, K)
         whole = problem(policy, model, K, "auc")
 

@@ -59,7 +59,10 @@ def _all_live(model):
     return cj.RouterGenerator(even, model.generator, matches=model.matches)
 
 
-@pytest.mark.parametrize("sets", [False, True])
+SETS = [True, pytest.param(False, marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("sets", SETS)
 def test_values_are_those_of_the_exact_curves(rng, sets):
     for form, curves in forms_and_curves(rng, sets):
         kind = type(form).__name__
@@ -91,7 +94,7 @@ def test_a_choice_by_seen_set_is_the_policy_of_that_choice(rng, sets):
     np.testing.assert_allclose(objectives.full_coverage(form, K), curves.full_coverage[:, -1], atol=1e-12)
 
 
-@pytest.mark.parametrize("sets", [False, True])
+@pytest.mark.parametrize("sets", SETS)
 def test_weights_are_the_weighted_mean_over_strategies(rng, sets):
     weights = np.array([[1.0, 0.0, 4.0, 2.0], [0.0, 1.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0]])
     share = weights / weights.sum(1, keepdims=True)
@@ -152,16 +155,16 @@ def test_gain_is_nan_without_room_and_its_derivative_zero():
 
 OBJECTIVES = [
     ("auc", {}),
-    ("coverage", {}),
-    ("log_coverage", {}),
     ("full_coverage", {}),
-    ("full_coverage", {"form": "product"}),
+    *(
+        pytest.param(name, options, marks=pytest.mark.slow)
+        for name, options in (("coverage", {}), ("log_coverage", {}), ("full_coverage", {"form": "product"}))
+    ),
 ]
 
 
-@pytest.mark.parametrize("case", OBJECTIVES, ids=lambda case: case[0] + str(case[1]))
-def test_derivatives_agree_with_differences(rng, case):
-    name, options = case
+@pytest.mark.parametrize(("name", "options"), OBJECTIVES)
+def test_derivatives_agree_with_differences(rng, name, options):
     model = random_model(rng, name == "full_coverage", inputs=1, zeros=False)
     w, m = model.generator[0], model.matches
     makers = {

@@ -2,12 +2,12 @@
 
 import itertools
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 import reference_learning as brute
+from small_policies import tiny
 
 import coverjax as cj
 from coverjax.learning import training
@@ -40,27 +40,52 @@ def test_a_router_reaches_the_concave_optimum(rng, key, concentration):
 
 def test_a_schedule_reaches_the_best_one_of_all(rng, key):
     model = random_model(rng, inputs=12, latents=3)
-    policy, _ = cj.train_policy(key, cj.LatentSchedule, model, K, steps=300, seeds=4)
+    policy, _ = cj.train_policy(key, cj.LatentSchedule, model, K, steps=300, seeds=32, every=300)
     assert isinstance(policy, cj.LatentSchedule)
     reached = cj.auc(cj.exact(policy, model, K))
     plans = np.eye(3)[list(itertools.product(range(3), repeat=K))]
     hits = plans[None] @ model.generator[:, None]
     best = (1 - np.cumprod(1 - hits, axis=2)).mean(axis=(2, 3)).max(axis=1)
     assert (reached <= best + 1e-6).all()
-    assert (best - reached).mean() < 1e-3
+    assert (best - reached).mean() < 2e-4
 
 
-def test_an_adaptive_policy_trained_on_its_models_closes_most_of_the_gap_above_greedy(rng, key):
-    model = random_model(rng, inputs=8, latents=4, strategies=5, concentration=0.3)
-    greedy, best = (cj.auc(cj.exact(p, model, 8)).mean() for p in (cj.GreedyLatent(), cj.OptimalLatent()))
-    policy, _ = cj.train_policy(
-        key, cj.LearnedLatent, model, 8, steps=300, gradient="regret", trials=8, learning_rate=0.01, width=16
+def gap_closed(policy, model, draws):
+    """The share of the gap between GreedyLatent and OptimalLatent."""
+    greedy, best, reached = (
+        cj.auc(cj.exact(p, model, draws, include=())) for p in (cj.GreedyLatent(), cj.OptimalLatent(), policy)
     )
-    reached = cj.auc(cj.exact(policy, model, 8)).mean()
-    assert greedy + 0.5 * (best - greedy) < reached <= best + 1e-6
+    assert (reached <= best + 1e-6).all()
+    return (reached - greedy).mean() / (best - greedy).mean()
 
 
-@pytest.mark.parametrize("objective", ["coverage", "log_coverage", "full_coverage", "gain"])
+def test_tables_trained_on_their_models_close_nine_tenths_of_the_gap_above_greedy(rng, key):
+    """Exact gradients through the dynamic program, from equal logits; nobody tells what is optimal."""
+    model = random_model(rng, inputs=8, latents=4, strategies=5, concentration=0.3)
+    policy, _ = cj.train_policy(key, cj.LearnedLatent, model, 8, network="table", steps=120, every=120)
+    assert gap_closed(policy, model, 8) > 0.9
+
+
+@pytest.mark.slow
+def test_a_network_closes_half_of_the_gap_above_greedy_on_models_it_never_saw(rng, key):
+    trained, others = (
+        random_model(rng, inputs=number, latents=4, strategies=4, concentration=0.2) for number in (400, 40)
+    )
+    policy, _ = cj.train_policy(
+        key, cj.LearnedLatent, trained, 8,
+        gradient="regret", steps=250, every=250, batch=32, trials=4, learning_rate=0.01, width=12,
+    )  # fmt: skip
+    assert gap_closed(policy, others, 8) > 0.5
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [
+        "log_coverage",
+        "full_coverage",
+        *(pytest.param(o, marks=pytest.mark.slow) for o in ("coverage", "gain")),
+    ],
+)
 def test_every_objective_rises_to_what_it_should(rng, key, objective):
     model = random_model(rng, concentration=1.0)
     policy, history = cj.train_policy(key, cj.LatentIID, model, 8, objective=objective, steps=100)
@@ -71,6 +96,7 @@ def test_every_objective_rises_to_what_it_should(rng, key, objective):
     assert history["held_out"][0, -1] > history["held_out"][0, 0]
 
 
+@pytest.mark.slow
 def test_kl_keeps_a_router_at_its_base_and_entropy_makes_it_even(rng, key):
     model = random_model(rng)
     near, _ = cj.train_policy(key, cj.LatentIID, model, K, steps=200, kl=50.0)
@@ -113,22 +139,25 @@ def interrupted(monkeypatch, after):
     monkeypatch.setattr(training, "write_checkpoint", stopping)
 
 
-@pytest.mark.parametrize("gradient", ["exact", "score"])
+RANDOMLY = {"steps": 24, "every": 5, "batch": 3, "held_out": 0.34, "trials": 2, "seeds": 2}
+"""Random minibatches, held-out inputs and runs: everything that an interruption could mix up."""
+
+
+@pytest.mark.parametrize("gradient", ["exact", pytest.param("score", marks=pytest.mark.slow)])
 def test_an_interrupted_training_ends_in_the_same_bits(rng, key, tmp_path, monkeypatch, gradient):
     model = random_model(rng)
-    settings = {"steps": 24, "every": 5, "batch": 3, "held_out": 0.34, "trials": 2, "width": 4, "seeds": 2}
-    settings["gradient"] = gradient
-    whole, history = cj.train_policy(key, cj.LearnedLatent, model, K, **settings)
+    settings = {**RANDOMLY, "gradient": gradient}
+    whole, history = cj.train_policy(key, tiny(), model, K, **settings)
     file = tmp_path / "training.npz"
     with monkeypatch.context() as patch:
         interrupted(patch, after=2)
         with pytest.raises(KeyboardInterrupt):
-            cj.train_policy(key, cj.LearnedLatent, model, K, checkpoint=file, **settings)
-    resumed, after = cj.train_policy(key, cj.LearnedLatent, model, K, checkpoint=file, **settings)
+            cj.train_policy(key, tiny(), model, K, checkpoint=file, **settings)
+    resumed, after = cj.train_policy(key, tiny(), model, K, checkpoint=file, **settings)
     assert same(whole, resumed)
     for name in ("step", "train", "held_out", "best_step", "best_seed", "learning_rate"):
         np.testing.assert_array_equal(history[name], after[name])
-    again, _ = cj.train_policy(key, cj.LearnedLatent, model, K, checkpoint=file, **settings)
+    again, _ = cj.train_policy(key, tiny(), model, K, checkpoint=file, **settings)
     assert same(whole, again)
     assert [path.name for path in tmp_path.iterdir()] == ["training.npz"]
 
@@ -149,42 +178,33 @@ def test_a_checkpoint_of_another_training_is_refused(rng, key, tmp_path):
 
 def test_a_training_is_a_function_of_its_key(rng):
     model = random_model(rng)
-    settings = {"steps": 6, "gradient": "score", "width": 3}
+    settings = {**RANDOMLY, "gradient": "exact"}
     first, second, other = (
-        cj.train_policy(jax.random.key(seed), cj.LearnedLatent, model, K, **settings)[0] for seed in (1, 1, 2)
+        cj.train_policy(jax.random.key(seed), tiny(), model, K, **settings)[0] for seed in (1, 1, 2)
     )
     assert same(first, second)
     assert not same(first, other)
 
 
-def test_seeds_run_side_by_side_and_the_best_is_returned(rng, key):
-    model = random_model(rng)
-    policy, history = cj.train_policy(
-        key, cj.LearnedLatent, model, K, steps=20, every=10, seeds=3, width=4, sees="blind"
-    )
-    assert history["held_out"].shape == history["train"].shape == (3, 3)
-    assert len(set(history["held_out"][:, -1].tolist())) == 3
-    assert history["best_seed"] == history["held_out"].max(axis=1).argmax()
-    np.testing.assert_allclose(
-        cj.auc(cj.exact(policy, model, K)).mean(), history["held_out"].max(), atol=1e-6
-    )
-
-
-def test_the_best_evaluation_is_kept_and_patience_ends_training(rng, key):
+@pytest.mark.slow
+def test_the_best_of_seeds_and_evaluations_is_kept_and_patience_ends_training(rng, key):
+    """Three seeds side by side, from their own starts; one run for all that must hold of it."""
     model = random_model(rng, inputs=10)
     policy, history = cj.train_policy(
         key, cj.LearnedLatent, model, K,
-        steps=200, every=2, patience=3, held_out=0.3, learning_rate=1.0, decay="constant", width=4,
-        sees="blind",
+        network="mlp", steps=200, every=2, patience=3, held_out=0.3, learning_rate=1.0, decay="constant",
+        width=4, seeds=3, sees="blind",
     )  # fmt: skip
-    kept = history["held_out"][0]
-    assert history["step"][-1] < 200
-    assert history["best_step"][0] == history["step"][kept.argmax()]
-    assert history["step"][-1] - history["best_step"][0] >= 6
-    values = [cj.auc(cj.exact(policy, model.take([i]), K))[0] for i in range(10)]
-    assert any(abs(np.mean(chosen) - kept.max()) < 1e-5 for chosen in itertools.combinations(values, 3)), (
-        "held_out is no mean over 3 of the inputs"
-    )
+    values, steps = history["held_out"], history["step"]
+    assert values.shape == history["train"].shape == (3, len(steps))
+    assert len(set(values[:, 0].tolist())) == 3
+    assert steps[-1] < 200
+    assert history["best_seed"] == values.max(axis=1).argmax()
+    assert (history["best_step"] == steps[values.argmax(axis=1)]).all()
+    assert (steps[-1] - history["best_step"] >= 6).all()
+    curves = cj.exact(policy, model.take(history["judged"]), K)
+    assert curves.inputs == 3
+    np.testing.assert_allclose(cj.auc(curves).mean(), values.max(), atol=1e-6)
 
 
 def test_learning_rates_warm_up_and_decay(rng, key):
@@ -197,20 +217,18 @@ def test_learning_rates_warm_up_and_decay(rng, key):
     np.testing.assert_allclose(history["learning_rate"], [0.1, 0.05, 0.0], atol=1e-9)
 
 
-def test_a_batch_is_a_sample_of_the_inputs_and_its_gradient_their_mean(rng, key):
+@pytest.mark.slow
+def test_a_batch_is_a_sample_of_the_inputs_and_its_gradient_their_mean(rng, key, monkeypatch):
     """Chunks of inputs add up to the same update as all at once."""
     model = random_model(rng, inputs=7)
-    settings = {"steps": 5, "every": 5, "width": 3}
-    whole, history = cj.train_policy(jax.random.clone(key), cj.LearnedLatent, model, K, **settings)
-    before = training.GRADIENT_BYTES
-    try:
-        training.GRADIENT_BYTES = 4 * 3 * (300 * K * 16 + 3 * K * 16) * 2
-        _, chunked = cj.train_policy(jax.random.clone(key), cj.LearnedLatent, model, K, **settings)
-    finally:
-        training.GRADIENT_BYTES = before
+    settings = {"steps": 5, "every": 5}
+    whole, history = cj.train_policy(jax.random.clone(key), tiny(), model, K, **settings)
+    with monkeypatch.context() as patch:
+        patch.setattr(training, "GRADIENT_BYTES", 4 * 3 * (300 * K * 16 + 3 * K * 16) * 2)
+        _, chunked = cj.train_policy(jax.random.clone(key), tiny(), model, K, **settings)
     # Adam turns the rounding of a gradient near 0 into a whole step: such parameters may differ.
     np.testing.assert_allclose(chunked["train"], history["train"], rtol=1e-4)
-    small, history = cj.train_policy(key, cj.LearnedLatent, model, K, batch=2, **settings)
+    small, history = cj.train_policy(key, tiny(), model, K, batch=2, **settings)
     assert np.isfinite(history["train"][0, 1:]).all()
     assert not same(whole, small)
 
@@ -224,26 +242,26 @@ def test_inputs_without_a_say_change_nothing(rng, key):
         np.concatenate([model.generator, model.generator[:1]]),
         declared=declared,
     )
-    without, _ = cj.train_policy(key, cj.LatentIID, model, K, steps=20)
-    beside, history = cj.train_policy(key, cj.LatentIID, more, K, steps=20)
+    without, _ = cj.train_policy(key, cj.LatentIID, model, K, steps=10)
+    beside, history = cj.train_policy(key, cj.LatentIID, more, K, steps=10)
     np.testing.assert_allclose(beside.params.logits[:5], without.params.logits, atol=1e-3)
     assert (np.asarray(beside.params.logits[5]) == 0).all()
     assert np.isfinite(history["held_out"]).all()
     chosen = [1.0, 0.0, 0.0, 0.0, 0.0]
-    only, _ = cj.train_policy(key, cj.LatentIID, model, K, steps=20, input_weights=chosen)
+    only, _ = cj.train_policy(key, cj.LatentIID, model, K, steps=10, input_weights=chosen)
     assert (np.asarray(only.params.logits[1:]) == 0).all()
     assert (np.asarray(only.params.logits[0]) != 0).any()
 
 
 def test_progress_goes_to_stderr_and_only_when_asked(rng, key, capsys):
     model = random_model(rng)
-    cj.train_policy(key, cj.LatentIID, model, K, steps=4, every=2)
+    cj.train_policy(key, cj.LatentIID, model, K, steps=10, every=5)
     assert capsys.readouterr() == ("", "")
-    cj.train_policy(key, cj.LatentIID, model, K, steps=4, every=2, progress=True)
+    cj.train_policy(key, cj.LatentIID, model, K, steps=10, every=5, progress=True)
     out, err = capsys.readouterr()
     assert out == ""
     assert "train" in err
-    assert "4/4" in err
+    assert "10/10" in err
 
 
 class Tilted(cj.Policy):
@@ -271,53 +289,38 @@ class Tilted(cj.Policy):
         return state
 
 
-@pytest.mark.parametrize("gradient", ["exact", "score"])
+@pytest.mark.parametrize("gradient", ["exact", pytest.param("score", marks=pytest.mark.slow)])
 def test_a_users_own_policy_is_trained_like_any_other(rng, key, gradient):
     generator = rng.dirichlet(np.ones(4), size=3)[None].repeat(4, axis=0)
     model = cj.RouterGenerator(np.full((4, 3), 1 / 3), generator)
-    policy, history = cj.train_policy(
+    policy, _ = cj.train_policy(
         key, Tilted, model, K, steps=40, gradient=gradient, learning_rate=0.1, size=0.2, trials=32
     )
     assert isinstance(policy, Tilted)
     reached = cj.auc(cj.exact(policy, model, K)).mean()
     start = cj.auc(cj.exact(Tilted.start(key, model, K, size=0.0), model, K)).mean()
     assert reached > start
-    again, _ = cj.train_policy(key, policy, model, K, steps=2, gradient=gradient, trials=2)
-    assert isinstance(again, Tilted)
-    assert history["held_out"].shape[0] == 1
-
-
-class Own(eqx.Module):
-    """A user's own network inside `LearnedLatent`."""
-
-    scale: jax.Array
-
-    def __call__(self, sight):
-        return self.scale * jnp.sum(jnp.where(sight.seen, 0.0, sight.table.astype(jnp.float32)), axis=-1)
 
 
 def test_a_users_own_network_is_trained_inside_learned_latent(rng, key):
     model = random_model(rng)
-    policy, history = cj.train_policy(
-        key, cj.LearnedLatent(Own(jnp.zeros(()))), model, K, steps=30, learning_rate=0.5
-    )
+    policy, history = cj.train_policy(key, tiny(0.0), model, K, steps=30, learning_rate=0.5)
     assert policy.params.scale > 1
     assert history["held_out"][0, -1] > history["held_out"][0, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("policy", "options"),
+    "options",
     [
-        (cj.LearnedLatent, {"sees": "latents"}),
-        (cj.LearnedLatent, {"memory": "counts", "knows": "nothing"}),
-        (cj.LearnedLatent, {"network": "mlp", "knows": "router"}),
+        {"sees": "latents", "network": "mlp", "knows": "router"},
+        {"memory": "counts", "knows": "nothing"},
     ],
 )
-def test_policies_without_a_closed_form_learn_from_runs(rng, key, policy, options):
+def test_policies_without_a_closed_form_learn_from_runs(rng, key, options):
     model = cj.families.confusion(4, 3, 0.1, router=[0.8, 0.1, 0.1])
-    trained, history = cj.train_policy(
-        key, policy, model, 4, steps=60, trials=32, gradient="score", learning_rate=0.02, width=8, **options
-    )
+    settings = {"steps": 60, "trials": 32, "gradient": "score", "learning_rate": 0.02, "width": 8}
+    trained, history = cj.train_policy(key, cj.LearnedLatent, model, 4, **settings, **options)
     gained = history["held_out"][0, -1] - history["held_out"][0, 0]
     assert gained > 0.02
     curves = cj.simulate(key, trained, model, 4, 4000)
@@ -372,12 +375,13 @@ def test_wrong_input_is_refused(rng, key, change, message):
         cj.train_policy(key, **given)
 
 
+@pytest.mark.slow
 def test_too_many_strategies_for_the_lattice_are_refused_or_simulated(rng, key):
     model = random_model(rng, inputs=2, strategies=17, concentration=5.0)
     for gradient in ("exact", "regret"):
         with pytest.raises(cj.InputError, match="needs the lattice"):
-            cj.train_policy(key, cj.LearnedLatent, model, K, gradient=gradient)
-    _, history = cj.train_policy(key, cj.LearnedLatent, model, K, steps=2, width=2, trials=2)
+            cj.train_policy(key, tiny(), model, K, gradient=gradient)
+    _, history = cj.train_policy(key, tiny(), model, K, steps=2, trials=2)
     assert np.isfinite(history["held_out"]).all()
 
 
