@@ -22,7 +22,7 @@ INPUTS, LATENTS, STRATEGIES, DRAWS = 1_000, 8, 8, 16
 STEPS = 150
 TOLERANCE = 1e-4
 
-EXPERIMENTS: dict[str, Callable[[bool], str]] = {
+EXPERIMENTS: dict[str, Callable[..., str]] = {
     "adaptive": learning_adaptive.report,
     "schedules": learning_schedules.report,
     "rl": learning_rl.report,
@@ -103,12 +103,15 @@ def main() -> None:
     parser.add_argument("--smoke", action="store_true", help="tiny sizes: does every experiment run?")
     parser.add_argument("--only", nargs="*", default=list(EXPERIMENTS), choices=list(EXPERIMENTS))
     parser.add_argument("--write", type=pathlib.Path, help="the page that holds the results")
+    parser.add_argument("--keep", action="store_true", help="adaptive: measure the network that is kept")
     args = parser.parse_args()
     parts = []
     for name in args.only:
         start = time.perf_counter()
-        text = EXPERIMENTS[name](args.smoke)
-        command = f"`python -m benchmarks.learning --only {name}`, {time.perf_counter() - start:.0f} s"
+        kept = {"keep": True} if args.keep and name == "adaptive" else {}
+        text = EXPERIMENTS[name](args.smoke, **kept)
+        words = f"--only {name}{' --keep' if kept else ''}"
+        command = f"`python -m benchmarks.learning {words}`, {time.perf_counter() - start:.0f} s"
         parts.append(f"{text}\n\n{command}; {machine()}")
         print(f"{parts[-1]}\n", flush=True)
         if args.write:

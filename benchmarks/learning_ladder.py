@@ -69,7 +69,7 @@ def report(smoke: bool) -> str:
         save_figure(figure, HERE, FIGURE)
         (HERE / f"{FIGURE}.svg").unlink()
     lines = [
-        "### The ladder",
+        "## Learning: the ladder",
         "",
         f"{size.held_out} held-out random models (8 latents, 8 strategies, Dirichlet {CONCENTRATION}, "
         f"routers from a flat law), {DRAWS} draws. Gain is pooled over models ± its standard error over "

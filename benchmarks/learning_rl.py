@@ -98,7 +98,7 @@ def report(smoke: bool) -> str:
     seeds, steps = (2, 4) if smoke else (10, 2_000)
     marks = [0, *(steps * share // 100 for share in (5, 25, 100))]
     lines = [
-        "### Rewards: plain, pass@8, coverage@8",
+        "## Learning: rewards, plain, pass@8, coverage@8",
         "",
         f"A categorical sampler over {STRATEGIES} strategies; {CORRECT} are correct, with probabilities "
         f"{', '.join(f'{p:g}' for p in FIRST)} before training. {GROUPS} groups of {SAMPLES} samples an "

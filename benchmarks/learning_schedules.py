@@ -42,7 +42,7 @@ def report(smoke: bool) -> str:
     """Return what was measured, as Markdown."""
     number, steps, seeds = (3, 5, 2) if smoke else (200, 300, 64)
     lines = [
-        "### Open-loop schedules against exhaustive search",
+        "## Learning: open-loop schedules against exhaustive search",
         "",
         f"{number} random models of {LATENTS} latents, {STRATEGIES} strategies, {DRAWS} draws; the best of "
         f"the {LATENTS**DRAWS:,} fixed plans by trying all; training from {seeds} random starts a model, "
