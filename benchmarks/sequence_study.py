@@ -32,7 +32,7 @@ BEGIN, END = "<!-- written by benchmarks.sequence_study -->", "<!-- end -->"
 
 BASE: dict[str, Any] = {"steps": 6000, "batch": 64, "every": 200, "texts": 40_000}
 MIXED: dict[str, Any] = {"steps": 20_000, "batch": 64, "every": 500, "size": "small", "texts": 60_000}
-SPLIT: dict[str, Any] = {"steps": 1000, "batch": 64, "every": 50, "learning_rate": 0.01, "beta": 4.0}
+SPLIT: dict[str, Any] = {"steps": 800, "batch": 64, "every": 50, "warmup": 30}
 SEEDS = (0, 1, 2)
 COMPARED = ("list_summation", "base_conversion")
 """The families on which all objectives are compared."""
@@ -59,10 +59,8 @@ class Cell:
     def settings(self) -> dict[str, Any]:
         """The settings of its factorization."""
         given = {**SPLIT, "objective": self.objective}
-        if self.objective != "balanced":
-            del given["beta"]
         if self.start == "nothing":
-            given |= {"steps": BASE["steps"], "learning_rate": 0.02, "every": 200}
+            given |= {"steps": BASE["steps"], "every": 200}
         return given
 
 

@@ -80,9 +80,9 @@ class FactorizeOptions(FitOptions):
     """global_token: share of the weight that all tokens get alike."""
     gamma: float = 1.0
     """global_token: how much the tokens that surprise the base model stand out."""
-    hold: float = 0.3
+    hold: float = 0.25
     """balanced: share of the updates in which all latents are used equally."""
-    fade: float = 0.6
+    fade: float = 0.45
     """balanced: share of the updates after which the router alone decides."""
 
 

@@ -278,8 +278,8 @@ def write_exploration_figure(study: Study, folder: pathlib.Path, level: float) -
     figure = new_figure(7.2, 4.6)
     ax = figure.subplots()
     plot_coverage(study.exploration.curves, ax, level=level)
-    colours = {line.get_label(): line.get_color() for line in ax.get_lines()}
-    for name, curves in study.exploration.predicted.items():
+    for curves in study.exploration.predicted.values():
         mean: Curves = curves.mean()
-        ax.plot(mean.budgets, mean.coverage[0], "o", ms=3.5, mfc="none", color=colours.get(name, "#606060"))
+        ax.plot(mean.budgets, mean.coverage[0], "o", ms=6, mfc="none", color="#606060")
+    ax.set_title("coverage of generated text; rings: predicted from W", loc="left")
     return save_figure(figure, folder, "exploration")

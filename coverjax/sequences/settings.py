@@ -89,8 +89,8 @@ class SplitConfig:
     beta: float | None = None
     alpha: float = 0.5
     gamma: float = 1.0
-    hold: float = 0.3
-    fade: float = 0.6
+    hold: float = 0.25
+    fade: float = 0.45
 
     def __post_init__(self) -> None:
         """Refuse values without a meaning."""
@@ -108,6 +108,6 @@ class SplitConfig:
 
     def weights(self) -> Weights:
         """Return the numbers in the objective."""
-        usual = {"beta_elbo": 0.3, "global": 0.02, "global_token": 0.02}
+        usual = {"beta_elbo": 0.3, "global": 0.02, "global_token": 0.02, "balanced": 4.0}
         beta = usual.get(self.objective, 1.0) if self.beta is None else self.beta
         return fixed_weights(self.objective, Weights(beta, self.alpha, self.gamma, 1.0))

@@ -20,7 +20,18 @@ from coverjax.sequences.tasks.registry import multi_task, task
 FITTED = pathlib.Path(__file__).parent / "fitted"
 """Base models that come with the package; `make fitted` makes them anew."""
 
-QUICK: dict[str, Any] = {"objective": "balanced", "steps": 300, "batch": 64, "beta": 4.0, "texts": 8_000}
+QUICK: dict[str, Any] = {
+    "objective": "balanced",
+    "latents": 6,
+    "steps": 320,
+    "batch": 64,
+    "warmup": 30,
+    "every": 80,
+    "texts": 8_000,
+    "held_out": 256,
+    "hold": 0.4,
+    "fade": 0.6,
+}
 """Settings of a factorization that a demonstration has time for."""
 
 QUICK_LOOK: dict[str, Any] = {
