@@ -42,6 +42,7 @@ def test_the_planned_number_of_inputs_has_the_planned_power(rng, budget, factor)
     assert abs(hits - 0.8) < 5 * np.sqrt(0.8 * 0.2 / 400)
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_where_the_noise_is_modelled_the_plan_is_right_within_a_factor(rng):
     """Four times the samples, a pilot at K = n; three seeds gave 1.05 to 1.37 times the true spread."""
