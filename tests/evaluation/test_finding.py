@@ -45,7 +45,7 @@ def test_their_sum_is_coverage(rng):
     one = cj.SampleLog.from_arrays(log.matches[:, 0])
     np.testing.assert_array_equal(
         strategy_discoveries({"m": one}, 3).within,
-        strategy_strategy_discoveries({"m": one.counts()}, 3).within,
+        strategy_discoveries({"m": one.counts()}, 3).within,
     )
 
 
