@@ -206,14 +206,18 @@ def _check(options: LawOptions) -> None:
         )
 
 
-def write_study(study: Any, text: str, part: pathlib.Path, progress: Progress) -> list[str]:
-    """Write page, tables, figures and the summary of a study into a folder; return the files' names.
+def write_study(
+    study: Any, text: str, part: pathlib.Path, progress: Progress, more: Sequence[str] = ()
+) -> list[str]:
+    """Write page, tables, figures and the summary of a study into a folder; return the files' names, `more`
+    too.
 
     Args:
         study: what was found.
         text: its document, as JSON; the page takes from it where it came from.
         part: the folder.
         progress: told of each step.
+        more: files of the verb that stand in the folder already; the page shows and names them too.
     """
     from coverjax.report.html import write_page
     from coverjax.report.plain import write_json
@@ -225,6 +229,7 @@ def write_study(study: Any, text: str, part: pathlib.Path, progress: Progress) -
     write_policy_curves(study, part / "curves.csv")
     write_policy_curves(study, part / "inputs.csv", by_input=True)
     write_json(part / "summary.json", text)
-    written = ["curves.csv", "inputs.csv", "summary.json", *write_policy_figures(study, part, progress.step)]
+    figures = write_policy_figures(study, part, progress.step)
+    written = [*more, "curves.csv", "inputs.csv", "summary.json", *figures]
     progress.step("writing the page")
     return [write_page(policy_page(study, json.loads(text), written), part), *written]

@@ -314,7 +314,8 @@ def _write(policy: Any, training: Any, text: str, part: pathlib.Path) -> list[st
         _saved(policy).save(part / POLICY)
         write_history(training, part / "history.csv")
         figures = write_training_figures(training, part, progress.step)
-        return [POLICY, "history.csv", *figures, *write_study(training.study, text, part, progress)]
+        more = [POLICY, "history.csv", *figures]
+        return write_study(training.study, text, part, progress, more)
 
 
 def _saved(policy: Any) -> Any:

@@ -16,6 +16,7 @@ REFERENCES = ("IID()", "OracleNoRepeat()", "IID", "OracleNoRepeat", "EnvelopeOra
 """What every answer is measured against; they are no candidates themselves."""
 
 TITLES = {
+    "training": "Training",
     "coverage": "Coverage",
     "novelty": "Novelty",
     "time-to-coverage": "Time until all is covered",
@@ -23,6 +24,7 @@ TITLES = {
     "gain-split": "Where the gain comes from",
 }
 MEANING = {
+    "training": "The objective against the updates made, on what is trained and on what is held out.",
     "coverage": (
         "Expected fraction of an input's strategies that k draws hold, mean over inputs; a line a policy, "
         "with "
@@ -123,7 +125,9 @@ def _covered(line: PolicyLine) -> str:
     return text
 
 
-def _numbers(study: PolicyStudy, stem: str) -> Table:
+def _numbers(study: PolicyStudy, stem: str) -> Table | None:
+    if stem == "training":
+        return None  # its numbers are history.csv
     if stem in ("coverage", "novelty"):
         return _curve_table(study, "coverage" if stem == "coverage" else "novelty_count")
     if stem == "gain-split":
