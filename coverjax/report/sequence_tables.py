@@ -24,7 +24,7 @@ from coverjax.sequences.studies import Study
 from coverjax.sequences.tasks.base import OUTCOMES, ValidationResult
 
 COLUMNS = 80
-NAME = 14
+NAME = 16
 SIZE_95 = 1.959963984540054
 """Normal quantile of the two-sided 95 % interval."""
 

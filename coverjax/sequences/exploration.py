@@ -37,7 +37,10 @@ from coverjax.sequences.tasks.base import Task
 BASE, ROUTER = "base iid", "router iid"
 """The names of independent sampling: from the base model, and from the router's mixture."""
 
-POLICIES = ("no repeat", "schedule", "good ucb", "greedy on W", "learned on W")
+POLICIES = ("no repeat", "no repeat, alive", "schedule", "good ucb", "greedy on W", "learned on W")
+"""Those that choose latents; "alive" leaves out the latents that the router gives at most `ALIVE`."""
+
+ALIVE = 0.02
 
 SIMULATED = 2_000
 """Trials of a prediction that has no closed form."""
@@ -251,6 +254,7 @@ def trained_policies(
 
     every = {
         "no repeat": LatentNoRepeat,
+        "no repeat, alive": lambda: LatentNoRepeat(support=ALIVE),
         "schedule": lambda: trained(scheduling, LatentSchedule),
         "good ucb": lambda: GoodUCB(c=0.5),
         "greedy on W": GreedyLatent,

@@ -39,7 +39,7 @@ QUICK_LOOK: dict[str, Any] = {
     "test": 32,
     "trials": 4,
     "samples": 8,
-    "policies": ("no repeat", "schedule", "greedy on W"),
+    "policies": ("no repeat, alive", "schedule", "greedy on W"),
 }
 """And of the look at what came of it."""
 
