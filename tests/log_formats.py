@@ -443,7 +443,7 @@ WIDE = [
         ("wide.csv",),
         labelled({"p1": [["a", "b"], [], ["a"]], "p2": [["b"], ["c"], ["b", "c"]]}),
         declared=None,
-        notes=("1 empty cells of the wide table were read as samples that match nothing",),
+        notes=("empty cells of the wide table, read as samples that match nothing: 1",),
         wrong=(
             ({"correct_from": "flags"}, "correct_from: must be 'cells' in a wide table; got 'flags'"),
             ({"correct_from": "cells"}, "sample_1: must be true or false (or 1 or 0); got 'a|b'"),

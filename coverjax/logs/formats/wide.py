@@ -170,10 +170,10 @@ def _note_cells(source: Source) -> None:
         FROM found
     """).fetchall()[0]
     if empty and source.dialect == "csv":
-        source.note(f"{empty:,} empty cells of the wide table were read as samples that match nothing")
+        source.note(f"empty cells of the wide table, read as samples that match nothing: {empty:,}")
     if flags:
         source.note(
-            "all cells are flags, read as labels; if they say what is correct, use correct_from=cells"
+            "all cells are flags, read as labels; where they say what is correct, use correct_from=cells"
         )
 
 
