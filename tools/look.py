@@ -13,8 +13,9 @@ import sys
 
 from playwright.sync_api import sync_playwright
 
-WIDE = """[...document.querySelectorAll('body *')].filter(e => !e.closest('.scroll') && !e.classList.contains('skip')
-  && e.getBoundingClientRect().right > innerWidth + 1).map(e => e.tagName).slice(0, 5)"""
+WIDE = """[...document.querySelectorAll('body *')]
+  .filter(e => !e.closest('.scroll') && !e.classList.contains('skip'))
+  .filter(e => e.getBoundingClientRect().right > innerWidth + 1).map(e => e.tagName).slice(0, 5)"""
 TWICE = """(() => { const ids = [...document.querySelectorAll('[id]')].map(e => e.id);
   return ids.filter((id, at) => ids.indexOf(id) < at).slice(0, 5) })()"""
 OVER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
