@@ -79,7 +79,7 @@ def label_command(options: LabelOptions) -> None:
         progress.step(f"labelling {options.log[0].name}")
         watch = None if pairing is None else pairing.watch
         report = label_log(paths, labeler, options.out, watch=watch)
-        agreement = None if pairing is None else _agreement(options, pairing)
+        agreement = None if pairing is None else _agreement(options, pairing, labeler)
     others = () if pairing is None else pairing.labelers or (str(options.against),)
     if agreement is not None and options.rates is not None:
         with whole_file(options.rates) as part:
@@ -130,10 +130,17 @@ def _labeler(options: LabelOptions) -> Labeler:
     return dataclasses.replace(labeler, **changes)
 
 
-def _agreement(options: LabelOptions, pairing: Pairing) -> Agreement:
+def _agreement(options: LabelOptions, pairing: Pairing, labeler: Labeler) -> Agreement:
+    """Compare on the samples that both have labelled, by every strategy that occurs or could have."""
     pairing.check(options.against)
+    found = {name for labels in (*pairing.ours, *pairing.theirs) for name in labels}
     return label_agreement(
-        pairing.ours, pairing.theirs, pairing.inputs, level=options.level, distance=options.distance
+        pairing.ours,
+        pairing.theirs,
+        pairing.inputs,
+        level=options.level,
+        distance=options.distance,
+        strategies=sorted(found.union(getattr(labeler, "strategies", ()))),
     )
 
 

@@ -72,6 +72,11 @@ def test_agreement_and_its_table(folder, capsys):
     ]
     assert float(rows["a"]["false_positive"]) == pytest.approx(1 / 5)
     assert float(rows["b"]["false_negative"]) == pytest.approx(1 / 5)
+    # A strategy that the rules can give and nobody gave: none of 9 samples is no proof of a rate of 0.
+    assert rows["never"]["neither"] == "9"
+    assert rows["never"]["kappa"] == ""
+    assert float(rows["never"]["false_positive_most"]) == pytest.approx(1 - 0.05 ** (1 / 9))
+    assert float(rows["a"]["false_positive_most"]) >= 1 / 5
 
 
 def test_json_is_one_document(folder, capsys):
