@@ -98,7 +98,7 @@ def _sample(
     def next_token(above: jax.Array, done: jax.Array, said: jax.Array, step: jax.Array) -> tuple:
         logits = logits_of(network, above, 0, text_size)
         token = jnp.where(done, 0, jax.vmap(draw, in_axes=(0, 0, None))(logits, keys, step))
-        said = jax.lax.dynamic_update_slice(said, token[:, None], (0, step))
+        said = jax.lax.dynamic_update_slice_in_dim(said, token[:, None], step, axis=1)
         return token, done | (token == 0), said
 
     def more(carry: tuple) -> Bool[jax.Array, ""]:
@@ -115,7 +115,7 @@ def _sample(
     def anew(carry: tuple) -> tuple:
         step, token, done, said, row = carry
         place = asked + step - 1
-        row = jax.lax.dynamic_update_slice(row, token[:, None], (0, place))
+        row = jax.lax.dynamic_update_slice_in_dim(row, token[:, None], place, axis=1)
         above = jax.vmap(stream, in_axes=(None, 0, 0))(network, row, pads)
         above = jax.lax.dynamic_index_in_dim(above, place, axis=1, keepdims=False)
         return step + 1, *next_token(above, done, said, step), row

@@ -172,7 +172,7 @@ def with_latent(
     z: Int[jax.Array, ""],
 ) -> Int[jax.Array, " length"]:
     """Return the text with latent z in its place."""
-    return tokens.at[slot].set(model.tokenizer.first_latent + z)
+    return tokens.at[slot].set(jnp.asarray(model.tokenizer.first_latent + z, tokens.dtype))
 
 
 def start_model(

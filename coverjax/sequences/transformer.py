@@ -208,8 +208,8 @@ def continue_cache(
     kept_keys, kept_values = [], []
     for block, keys, values in zip(network.blocks, cache.keys, cache.values, strict=True):
         query, key, value = _inward(network, block, x, turn)
-        keys = jax.lax.dynamic_update_slice(keys, key[:, None], (0, place, 0))
-        values = jax.lax.dynamic_update_slice(values, value[:, None], (0, place, 0))
+        keys = jax.lax.dynamic_update_slice_in_dim(keys, key[:, None], place, axis=1)
+        values = jax.lax.dynamic_update_slice_in_dim(values, value[:, None], place, axis=1)
         scores = jnp.einsum("hd,hkd->hk", query, keys)
         share = _shares(jnp.where(seen, scores, -jnp.inf))
         mixed = jnp.einsum("hk,hkd->hd", share, values)
