@@ -54,6 +54,7 @@ family = "zipf"
 strategies = 5
 budget = 16
 policies = ["IID", "OracleNoRepeat", "BaseNoRepeat"]
+metrics = ["auc"]
 part = 4
 
 [axes]

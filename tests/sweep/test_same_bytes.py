@@ -60,7 +60,7 @@ def by_command(path: pathlib.Path, out: pathlib.Path, *words: str, **variables: 
 @pytest.mark.slow
 def test_workers_and_devices_give_the_same_bytes(own, tmp_path):
     sweep = read_sweep(own)
-    assert sweep.policies[-2:] == ("mine_of_sweeps:InTurn")
+    assert sweep.policies[-1] == "mine_of_sweeps:InTurn"
     here = run_sweep(sweep, tmp_path / "here")
     expected = contents(here.folder)
     assert by_command(own, tmp_path / "two", "--workers", "2") == expected
