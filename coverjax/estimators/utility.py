@@ -31,7 +31,7 @@ UTILITIES = {
 FROM_COUNTS = ("pass_at_k", "pass_all_k", "cover_at_tau")
 """What counts of one label "correct" can tell."""
 
-VOTES_UNASKED, VOTES_ASKED = 2e8, 2e10
+VOTES_UNASKED, VOTES_ASKED = 5e7, 2e10
 """Multiplications up to which votes are counted out: when all utilities are asked for, or these by name."""
 
 
