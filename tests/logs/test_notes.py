@@ -51,8 +51,7 @@ def test_near_misses_of_columns_that_lack_are_asked_for(tmp_path):
         "is missing (is it `Input`?)",
         ROW.replace("input", "Input")
         .replace("sample", "Sample")
-        .replace("strategies", "Strategies"): "unknown "
-        "format; it has Input (did you mean `input`?), Sample (did you mean `sample`?), Strategies (did",
+        .replace("strategies", "Tags"): "(did you mean `input` by Input, `sample` by Sample?)",
     }
     for text, says in wrong.items():
         with pytest.raises(cj.InputError) as raised:

@@ -78,19 +78,21 @@ def _need_kind(form: Format, files: Sequence[LogFile]) -> None:
             raise file_error(file.path, None, None, what)
 
 
-def _asked(name: str) -> str:
-    """A name, with the column of a log that it was probably meant to be."""
+def _meant(columns: Sequence[str]) -> str:
+    """Ask about columns that nearly are those of a log."""
     known = [field.name for field in FIELDS]
-    near = "" if name in known else near_name(name, known)
-    return f"{name} (did you mean `{near}`?)" if near else name
+    near = {name: near_name(name, [other for other in known if other not in columns]) for name in columns}
+    asked = [f"`{other}` by {name}" for name, other in near.items() if other and name not in known]
+    return f" (did you mean {', '.join(asked)}?)" if asked else ""
 
 
 def _recognised(file: LogFile) -> Format:
     for form in FORMATS:
         if file.kind in form.kinds and form.recognises(file):
             return form
-    known = "; ".join(f"{form.name} ({form.columns})" for form in reversed(FORMATS))
-    held = listed(map(_asked, file.columns), limit=12) or "no columns"
-    raise file_error(
-        file.path, None, None, f"unknown format; it has {held}; must have the columns of {known}"
-    )
+    own = (native.FORMAT, count_table.FORMAT, id_c_n.FORMAT)
+    known = "; ".join(f"{form.name} ({form.columns})" for form in own)
+    known += f"; or be of {', '.join(sorted(form.name for form in FORMATS if form not in own))}"
+    held = listed(file.columns, limit=12) or "no columns"
+    what = f"unknown format; it has {held}; must have the columns of {known}{_meant(file.columns)}"
+    raise file_error(file.path, None, None, what)
