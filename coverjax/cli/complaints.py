@@ -95,6 +95,16 @@ def complaint(options: type, argv: Sequence[str]) -> str | None:
     return _wrong_places(places, loose) or _missing(options, given, len(loose))
 
 
+def switch_with_value(options: type, argv: Sequence[str]) -> str | None:
+    """Return what is wrong where a switch was given a value, `--json=1`: tyro would take that for a file."""
+    known = {flag(name): kind for name, kind in kinds(options).items()}
+    for word in argv:
+        name, equals, value = word.partition("=")
+        if equals and name in known and known[name].type is bool:
+            return _wrong_value(name, known[name], [value], True)[0]
+    return None
+
+
 def _unknown(name: str, known: dict[str, Kind]) -> str:
     near = difflib.get_close_matches(name, [*known, "--help"], n=1, cutoff=0.5)
     advice = f"did you mean {near[0]}?" if near else f"the options are {', '.join(known)}"

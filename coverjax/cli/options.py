@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import tyro
 
-from coverjax.cli.complaints import Kind, complaint, kinds
+from coverjax.cli.complaints import Kind, complaint, kinds, switch_with_value
 from coverjax.foundation.checks import InputError, shown
 
 Options = TypeVar("Options")
@@ -37,6 +37,9 @@ def parse(options: type[Options], verb: str, argv: Sequence[str], default: Any =
         InputError: an option is unknown, lacks its value, or has one of the wrong type.
     """
     said = io.StringIO()
+    early = switch_with_value(options, argv)
+    if early:
+        raise InputError(f"coverjax {verb}: {early}; see coverjax {verb} --help")
     try:
         with contextlib.redirect_stderr(said):
             return tyro.cli(

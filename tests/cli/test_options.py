@@ -90,6 +90,7 @@ def test_every_option_of_every_verb_refuses_nonsense_in_one_line(name):
         (["--kind"], "--kind: needs a value, one of a, b"),
         (["--table"], "--table: needs a value, a path"),
         (["--count", "--loud"], "--count: needs a value, a whole number"),
+        (["--loud=3"], "--loud: takes no value; got '3'"),
         (["--cuont", "3"], "--cuont: is no option; did you mean --count?"),
         (["--zzz"], "--zzz: is no option; the options are --count, --share"),
         (["--names", "x", "--share=y"], "--share: must be a number; got 'y'"),
