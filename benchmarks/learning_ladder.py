@@ -1,6 +1,7 @@
 """The ladder: every way to explore on the same models, with what it sees and knows beside it."""
 
 import pathlib
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import coverjax as cj
 from benchmarks.learning_adaptive import DRAWS, LEARNED, SMOKE, Size, held_out_models, key, train_across
 from coverjax.report.policy_plots import KNOWS, SEES, plot_gain_split
 from coverjax.report.policy_study import PolicyStudy, study_policies
-from coverjax.report.style import new_figure, save_figure
+from coverjax.report.style import new_figure, save_figure, styled
 
 CONCENTRATION = 0.3
 HERE = pathlib.Path(__file__).parent
@@ -54,20 +55,27 @@ def learned_policy(size: Size) -> Any:
     return train_across(size)[0]
 
 
+@styled
+def draw(lines: Mapping[str, Any], rare_below: float, models: int) -> None:
+    """Draw the figure, PNG, beside this file."""
+    figure = new_figure(8.6, 5.8)
+    ax = plot_gain_split(lines, figure.subplots(), rare_below=rare_below)
+    ax.set_title(
+        "How much of what exploring on purpose can bring does each way reach?\n"
+        f"mean over {models} random samplers, 8 strategies, {DRAWS} draws;\n"
+        f"rare: found less than once in {DRAWS} independent draws, on average",
+        loc="left",
+    )
+    save_figure(figure, HERE, FIGURE)
+    (HERE / f"{FIGURE}.svg").unlink()
+
+
 def report(smoke: bool) -> str:
     """Draw the figure; return what was measured, as Markdown."""
     size = SMOKE if smoke else Size()
     found = study(size, 16 if smoke else 1_024, learned_policy(size))
     if not smoke:
-        figure = new_figure(8.6, 6.2)
-        ax = plot_gain_split(found.lines, figure.subplots(), rare_below=found.rare_below)
-        ax.set_title(
-            "How much of what exploring on purpose can bring does each way of choosing reach?\n"
-            f"{size.held_out} random samplers of 8 strategies, {DRAWS} draws; rare: expected less than once "
-            f"in {DRAWS} iid draws"
-        )
-        save_figure(figure, HERE, FIGURE)
-        (HERE / f"{FIGURE}.svg").unlink()
+        draw(found.lines, found.rare_below, size.held_out)
     lines = [
         "## Learning: the ladder",
         "",

@@ -59,11 +59,15 @@ def gap_closed(policy, model, draws):
     return (reached - greedy).mean() / (best - greedy).mean()
 
 
-def test_tables_trained_on_their_models_close_nine_tenths_of_the_gap_above_greedy(rng, key):
+def test_tables_trained_on_their_models_close_nine_tenths_of_the_gap_above_greedy(rng, key, tmp_path):
     """Exact gradients through the dynamic program, from equal logits; nobody tells what is optimal."""
     model = random_model(rng, inputs=8, latents=4, strategies=5, concentration=0.3)
     policy, _ = cj.train_policy(key, cj.LearnedLatent, model, 8, network="table", steps=120, every=120)
     assert gap_closed(policy, model, 8) > 0.9
+    policy.save(tmp_path / "policy.npz")
+    assert same(policy, cj.LearnedLatent(tmp_path / "policy.npz"))
+    with pytest.raises(cj.InputError, match="the policy was made for 8 inputs"):
+        cj.exact(policy, model.take([0]), 8)
 
 
 @pytest.mark.slow
