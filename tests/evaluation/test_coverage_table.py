@@ -1,4 +1,4 @@
-"""The measured coverage that the docs tell: the tables are those of the simulation, and one cell runs again."""
+"""The measured coverage that the docs tell: one cell of the table runs again."""
 
 import pathlib
 import re
