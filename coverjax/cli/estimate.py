@@ -13,9 +13,10 @@ from coverjax.cli.options import parse
 from coverjax.cli.outputs import command_line, finish, out_folder, plain
 from coverjax.cli.progress import Progress
 from coverjax.foundation.checks import InputError, fraction
+from coverjax.report.extrapolated import look_ahead
 from coverjax.report.plain import to_json, write_json
-from coverjax.report.study import Study, study_log
-from coverjax.report.summary import summary, write_curves, write_inputs, write_utility
+from coverjax.report.study import Log, Study, study_log
+from coverjax.report.summary import summary, write_ahead, write_curves, write_inputs, write_utility
 from coverjax.report.tables import report_text
 
 
@@ -43,6 +44,9 @@ class EstimateOptions:
     budget: int | None = None
     """Largest number of samples K. Default: the smallest number of samples of any trial. Inputs with fewer
     than K samples leave the curves and are counted."""
+    extrapolate: bool = False
+    """Go on to --budget beyond the samples: curves within the smallest number of samples of any trial, and
+    coverage extrapolated to K, marked, with a verdict."""
     min_score: float | None = None
     """Count a sample as correct exactly when its `score` is at least this."""
     out: pathlib.Path | None = None
@@ -73,17 +77,27 @@ class EstimateOptions:
     """Of patience_utility: the chance that a user looks at the next sample."""
     level: float = 0.95
     """Nominal level of intervals and bands."""
-    interval: Literal["t", "bootstrap"] = "t"
-    """Interval over inputs at single budgets. Figures and comparisons use a simultaneous band."""
+    interval: Literal["t", "bootstrap", "bounded"] = "t"
+    """Interval over inputs at single budgets; bounded: one that holds where most inputs stand at 0 or 1.
+    Figures and comparisons use a simultaneous band."""
     seed: int = 0
     """Seed of bands, comparisons and bootstrap."""
 
 
-FIGURES = ("coverage", "novelty", "time-to-coverage", "time-by-input", "barcode", "coverage-correctness")
+FIGURES = (
+    "coverage",
+    "extrapolation",
+    "novelty",
+    "time-to-coverage",
+    "time-by-input",
+    "barcode",
+    "coverage-correctness",
+)
 OUTPUTS = (
     "curves.csv",
     "inputs.csv",
     "utility.csv",
+    "extrapolated.csv",
     "summary.json",
     "report.html",
     *(f"{stem}.{kind}" for stem in FIGURES for kind in ("png", "svg")),
@@ -104,9 +118,10 @@ def estimate_command(options: EstimateOptions) -> None:
     _check(options)
     with out_folder(options.out, OUTPUTS) as part, Progress("estimate") as progress:
         logs, files = read_logs(options, progress)
+        within = _within(options, logs)
         study = study_log(
             logs,
-            budget=options.budget,
+            budget=within,
             coverage=options.coverage,
             level=options.level,
             interval=options.interval,
@@ -116,6 +131,11 @@ def estimate_command(options: EstimateOptions) -> None:
             patience=options.patience,
             tell=progress.step,
         )
+        if options.extrapolate and options.budget is not None:
+            ahead = look_ahead(
+                logs, options.budget, options.coverage, options.level, options.seed, progress.step
+            )
+            study = dataclasses.replace(study, ahead=ahead)
         document = summary(
             study,
             verb="estimate",
@@ -128,10 +148,33 @@ def estimate_command(options: EstimateOptions) -> None:
     finish(options.out, written, text)
 
 
+def _within(options: EstimateOptions, logs: dict[str, Log]) -> int | None:
+    """Return the budget of what is not extrapolated; where K is beyond every sample, say how to go there."""
+    if options.budget is None:
+        return None
+    if options.extrapolate:
+        smallest = min((log.smallest_n for log in logs.values() if log.smallest_n), default=0)
+        return min(options.budget, smallest) or None
+    most = max((int(log.n.max(initial=0)) for log in logs.values()), default=0)
+    if 0 < most < options.budget:
+        raise InputError(
+            f"--budget: must be at most {most}, the number of samples of some input; got {options.budget}: "
+            "beyond the samples nothing is unbiased; --extrapolate goes on there, with a verdict"
+        )
+    return options.budget
+
+
 def _check(options: EstimateOptions) -> None:
     """Refuse wrong options before any work."""
     if not options.log:
         raise InputError("coverjax estimate: needs at least one LOG file; see coverjax estimate --help")
+    if options.extrapolate and options.budget is None:
+        raise InputError("--extrapolate: needs --budget K, the number of samples to go on to")
+    if options.extrapolate and options.ordered:
+        raise InputError(
+            "--extrapolate: only the observed order of these samples means anything, so the next ones are no "
+            "draws like them; drop --extrapolate or --ordered"
+        )
     if options.budget is not None and options.budget < 1:
         raise InputError(f"--budget: must be at least 1 sample; got {options.budget}")
     if options.budget is not None and options.budget >= 1 << 53:
@@ -156,6 +199,7 @@ def _write(study: Study, document: dict[str, Any], part: pathlib.Path, progress:
     write_curves(study, part / "curves.csv")
     write_inputs(study, part / "inputs.csv")
     worth = ["utility.csv"] if write_utility(study, part / "utility.csv") else []
+    worth += ["extrapolated.csv"] if write_ahead(study, part / "extrapolated.csv") else []
     write_json(part / "summary.json", document)
     figures = write_figures(study, part, progress.step)
     written = ["curves.csv", "inputs.csv", *worth, "summary.json", *figures]

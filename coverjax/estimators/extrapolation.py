@@ -265,7 +265,10 @@ def _told(
     if found.models:
         gap = 0.5 * np.ptp(np.stack(list(found.models.values())), axis=0)
     z = statistics.NormalDist().inv_cdf(0.5 + 0.5 * level)
-    fitted = (found.influence[used] ** 2).sum(axis=0) / inputs**2
+    # The atom's penalty leaves a small sum, and means over inputs must not move by it.
+    influence = np.where(used[:, None], found.influence, 0.0)
+    influence[used] -= influence[used].sum(axis=0) / inputs
+    fitted = (influence**2).sum(axis=0) / inputs**2
     half = z * np.sqrt(found.variance + fitted) + gap
     middle = coverage[used].mean(axis=0) if used.any() else np.full(len(budgets), np.nan)
     ahead = (marks[used] == "extrapolated").any(axis=0)
@@ -275,7 +278,7 @@ def _told(
     return Extrapolation(
         method=method,
         marks=marks,
-        influence=found.influence,
+        influence=influence,
         models=found.models,
         gap=gap,
         low=low,

@@ -38,6 +38,13 @@ METHODS = ("t", "bootstrap", "band", "bounded", "bounded band")
 """Intervals at each budget and bands over all of them."""
 
 
+def method_for(quantity: str, method: str) -> str:
+    """Return the method, or its counterpart without limits for a curve that has none."""
+    if quantity in FRACTIONS:
+        return method
+    return {"bounded": "t", "bounded band": "band"}.get(method, method)
+
+
 def fit_influence(curves: Curves, quantity: str) -> np.ndarray:
     """Return what inputs add to the spread of a mean curve through a common fit, [inputs, B] or 0.
 

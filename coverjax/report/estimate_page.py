@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from coverjax.inference.units import Interval
+from coverjax.report.extrapolated import check_answer
 from coverjax.report.html import Figure, Page, Section, Table, isolated, provenance
 from coverjax.report.page_tables import guardrail_table, utility_table
 from coverjax.report.study import TAUS, KindStudy, MethodStudy, Study
@@ -24,6 +25,10 @@ INTERVAL = (
 
 MEANING = {
     "coverage": "Expected fraction of an input's strategies that k samples hold, mean over inputs.",
+    "extrapolation": (
+        "Coverage on beyond the samples of the log: dotted, from the ring on. The band holds what the two "
+        "priors would say each. Read the verdict in the table first."
+    ),
     "novelty": (
         "What one more sample brings: the expected number of new strategies, and where both are known "
         "the chance of at least one."
@@ -48,6 +53,7 @@ MEANING = {
 }
 TITLES = {
     "coverage": "Coverage",
+    "extrapolation": "Coverage beyond the samples",
     "novelty": "Novelty",
     "time-to-coverage": "Time to coverage",
     "time-by-input": "Time to coverage, input by input",
@@ -69,7 +75,7 @@ def estimate_page(study: Study, document: Mapping[str, Any], files: Sequence[str
     tables = [_overview(study), _times(study)]
     if study.comparisons:
         tables.append(_comparisons(study))
-    tables += [table for table in (utility_table(study),) if table.rows]
+    tables += [table for table in (utility_table(study), _ahead(study)) if table.rows]
     tables += [
         _facts(study),
         guardrail_table({name: method.guardrails() for name, method in study.methods.items()}),
@@ -240,7 +246,7 @@ def _overview(study: Study) -> Table:
             ]
         )
     header = ("method", "coverage", "AUC(K)", "C(1)", "C(K)", "F(K)", "distinct(K)", "pooled C(K)")
-    kinds = {"t": "t-interval", "bootstrap": "bootstrap interval"}.get(
+    kinds = {"t": "t-interval", "bootstrap": "bootstrap interval", "bounded": "bounded-mean interval"}.get(
         study.interval, f"{study.interval} interval"
     )
     note = (
@@ -304,6 +310,17 @@ def _comparisons(study: Study) -> Table:
     )
     note = "Each pair has its own simultaneous band over the budgets: nothing is corrected for their number."
     return Table(f"Paired differences of {study.coverage} coverage", header, rows, note)
+
+
+def _ahead(study: Study) -> Table:
+    """Coverage beyond the samples, the verdict and what it stands on."""
+    rows = []
+    for found in study.ahead.values():
+        name, k = found.name or "all", int(found.curves.budgets[-1])
+        rows.append([name, f"C({k:,}) by {found.told.method}", _cell(found.interval, -1), found.told.verdict])
+        rows += [[name, check["what"], check_answer(check), check["verdict"]] for check in found.told.checks]
+    header = ("method", "question", "answer", "verdict")
+    return Table(f"Extrapolated {study.coverage} coverage", header, rows)
 
 
 def _facts(study: Study) -> Table:

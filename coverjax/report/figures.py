@@ -29,8 +29,9 @@ PANEL_INCHES = 4.0
 def write_figures(
     study: Study, folder: pathlib.Path, tell: Callable[[str], None] = lambda step: None
 ) -> list[str]:
-    """Write the figures that the study can show, as PNG and SVG: coverage, novelty, time to coverage (its
-    law, and input by input), coverage against correctness, barcode.
+    """Write the figures that the study can show, as PNG and SVG: coverage (beyond the samples too where that
+    was asked for), novelty, time to coverage (its law, and input by input), coverage against correctness,
+    barcode.
 
     With several methods each figure compares them at the kind of coverage asked for; with one method, the
     kinds that its log can tell.
@@ -39,6 +40,8 @@ def write_figures(
         The names of the files.
     """
     drawn: dict[str, Figure] = {"coverage": _coverage(study), "novelty": _novelty(study)}
+    if study.ahead:
+        drawn["extrapolation"] = _ahead(study)
     times = _times(study)
     if times is not None:
         drawn["time-to-coverage"] = times
@@ -94,6 +97,15 @@ def _coverage(study: Study) -> "Figure":
     figure = _figure(list(lines))
     bands = {name: line.bands["coverage"] for name, line in lines.items()}
     plot_coverage({name: line.curves for name, line in lines.items()}, figure.subplots(), intervals=bands)
+    return figure
+
+
+def _ahead(study: Study) -> "Figure":
+    """Coverage on beyond the samples; the band holds fit and models too."""
+    figure = _figure(list(study.ahead))
+    curves = {name: found.curves for name, found in study.ahead.items()}
+    bands = {name: found.band for name, found in study.ahead.items()}
+    plot_coverage(curves, figure.subplots(), intervals=bands)
     return figure
 
 

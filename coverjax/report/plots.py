@@ -10,6 +10,7 @@ from coverjax.foundation.checks import InputError, fraction, one_of
 from coverjax.inference.of_curves import curve_interval
 from coverjax.inference.units import Interval
 from coverjax.metrics import time_to_coverage
+from coverjax.report.extrapolated import first_extrapolated
 from coverjax.report.style import drawable, label_ends, look, only_axes, styled
 from coverjax.report.text import counted, unlike
 
@@ -26,6 +27,8 @@ Corner = Literal["lower right", "upper right"]
 
 MOST_MARKED = 8
 """With more lines, markers on them are noise."""
+
+AHEAD = "dotted beyond the ring: extrapolated"
 
 NOVELTY = {
     "novelty_count": "expected new declared strategies in sample k",
@@ -200,7 +203,8 @@ def _draw(
         if not np.isfinite(height).any():
             continue
         shape = look(number, len(line.budgets) if len(lines) <= MOST_MARKED else None)
-        ax.plot(line.budgets, height, **shape)
+        if _plot_line(ax, line, height, shape):
+            said.setdefault(AHEAD, shape["color"])
         ends.append((names[name], line.budgets[-1], height[-1], shape["color"]))
         around = None if len(lines) > MOST_BANDS else _interval(name, line, quantity, level, band, intervals)
         if around is not None:
@@ -209,6 +213,25 @@ def _draw(
     wanted = any(_wants_band(line, band, intervals) for line in lines.values())
     _legend(ax, lines, said, corner, too_many=wanted and len(lines) > MOST_BANDS)
     return ends if len(lines) > 1 else []
+
+
+def _plot_line(ax: "Axes", line: Curves, height: np.ndarray, shape: dict[str, Any]) -> bool:
+    """Draw a line; beyond the samples dotted, from a ring at the last budget within them. Say if it does."""
+    first = first_extrapolated(line)
+    if first == len(line.budgets):
+        ax.plot(line.budgets, height, **shape)
+        return False
+    ax.plot(line.budgets[:first], height[:first], **shape)
+    start = max(first - 1, 0)
+    ahead = shape | {"linestyle": (0, (1.2, 1.4)), "marker": ""}
+    ax.plot(line.budgets[start:], height[start:], **ahead)
+    if first:
+        colour = shape["color"]
+        ax.plot(
+            line.budgets[start : start + 1], height[start : start + 1], "o", markersize=6, color=colour,
+            markerfacecolor="white", zorder=5,
+        )  # fmt: skip
+    return True
 
 
 def _interval(
@@ -273,7 +296,7 @@ def _legend(
         handles.append(Line2D([], [], linestyle="", label=f"no bands: more than {MOST_BANDS} lines"))
     for text, colour in said.items():
         shade = "#808080" if len(lines) > 1 else colour
-        drawn = not text.startswith("no band")
+        drawn = not text.startswith(("no band", AHEAD))
         handles.append(
             Patch(color=shade, alpha=0.25, linewidth=0, label=text)
             if drawn

@@ -10,13 +10,16 @@ import numpy as np
 from coverjax.curves import Curves
 from coverjax.estimators.rarefaction import estimate
 from coverjax.foundation.checks import InputError, fraction, listed, one_of, shown
+from coverjax.inference.bands import MULTIPLIERS
+from coverjax.inference.bounded import DRAWS, bounded_interval
 from coverjax.inference.comparison import Comparison, compare
 from coverjax.inference.intervals import mean_interval
-from coverjax.inference.of_curves import curve_interval
+from coverjax.inference.of_curves import curve_interval, method_for
 from coverjax.inference.units import Interval
 from coverjax.logs.counts import CountTable
 from coverjax.logs.log import KINDS, SampleLog
 from coverjax.metrics import TimeToCoverage, auc, time_to_coverage
+from coverjax.report.extrapolated import Ahead
 from coverjax.report.guardrails import guardrails
 from coverjax.report.text import counted, one_line
 from coverjax.report.utility_study import UtilityStudy, study_utility
@@ -101,7 +104,8 @@ class Study:
         budgets: k = 1..K, or some of them.
         comparisons: pairs of methods on the inputs that both have.
         not_compared: pairs that have no inputs in common, with the reason.
-        level, interval, seed: of the intervals ("t" or "bootstrap") and bands.
+        level, interval, seed: of the intervals ("t", "bootstrap" or "bounded") and bands.
+        ahead: by method, what lies beyond the samples, where that was asked for.
     """
 
     methods: dict[str, MethodStudy]
@@ -112,6 +116,7 @@ class Study:
     level: float
     interval: str
     seed: int
+    ahead: dict[str, Ahead] = dataclasses.field(default_factory=dict)
 
     @property
     def consecutive(self) -> bool:
@@ -146,7 +151,8 @@ def study_log(
             evenly spaced in logarithm.
         coverage: the kind that comparisons are about; the others are studied too where the log can tell.
         level: nominal level of intervals and bands, a fraction.
-        interval: "t" or "bootstrap", of the intervals at single budgets.
+        interval: "t", "bootstrap" or "bounded", of the intervals at single budgets. With "bounded" the bands
+            and comparisons of fractions are the bounded ones too.
         seed: of bootstrap, bands and comparisons.
         utility: utilities by name; all that the columns can tell when empty.
         tau, patience: of cover@tau and patience utility.
@@ -156,7 +162,7 @@ def study_log(
         InputError: as in `estimate`; or an option out of range.
     """
     one_of("coverage", coverage, KINDS)
-    one_of("interval", interval, ("t", "bootstrap"))
+    one_of("interval", interval, ("t", "bootstrap", "bounded"))
     level = fraction("level", level)
     budgets = _budgets(logs, budget)
     worth = {"names": tuple(utility), "settings": {"tau": tau, "patience": patience}}
@@ -175,7 +181,7 @@ def study_log(
             raise InputError(f"method {shown(name)}: {error}") from error
     curves = {name: method.kinds[coverage].curves for name, method in methods.items()}
     tell("comparing")
-    comparisons, not_compared = _compare_all(curves, level, seed)
+    comparisons, not_compared = _compare_all(curves, level, seed, method_for("coverage", _band(interval)))
     return Study(
         methods=methods,
         coverage=coverage,
@@ -239,17 +245,30 @@ def _study_kind(name: str, log: Log, budgets: np.ndarray | None, kind: str, ask:
         curves=curves,
         pooled=curves.pooled(),
         intervals={
-            curve: curve_interval(curves, curve, level, ask["interval"], seed=seed) for curve in there
+            curve: curve_interval(curves, curve, level, method_for(curve, ask["interval"]), seed=seed)
+            for curve in there
         },
         bands={
-            curve: curve_interval(curves, curve, level, "band", seed=seed)
+            curve: curve_interval(curves, curve, level, method_for(curve, _band(ask["interval"])), seed=seed)
             for curve in BANDED
             if curve in there
         },
-        auc=mean_interval(auc(curves)[curves.used][:, None], level, ask["interval"], seed=seed),
+        auc=_auc_interval(curves, level, ask["interval"], seed),
         times=times,
         no_times=no_times,
     )
+
+
+def _band(interval: str) -> str:
+    """The band that goes with an interval."""
+    return "bounded band" if interval == "bounded" else "band"
+
+
+def _auc_interval(curves: Curves, level: float, interval: str, seed: int) -> Interval:
+    areas = auc(curves)[curves.used][:, None]
+    if interval == "bounded":
+        return bounded_interval(areas, level, seed=seed)
+    return mean_interval(areas, level, interval, seed=seed)
 
 
 def _times(log: Log, curves: Curves) -> tuple[dict[float, TimeToCoverage], dict[float, str]]:
@@ -266,7 +285,7 @@ def _times(log: Log, curves: Curves) -> tuple[dict[float, TimeToCoverage], dict[
 
 
 def _compare_all(
-    curves: dict[str, Curves], level: float, seed: int
+    curves: dict[str, Curves], level: float, seed: int, method: str
 ) -> tuple[tuple[Comparison, ...], tuple[str, ...]]:
     pairs = list(itertools.combinations(curves, 2))
     if len(curves) > MOST_PAIRED:
@@ -274,7 +293,8 @@ def _compare_all(
     done, refused = [], []
     for a, b in pairs:
         try:
-            done.append(compare(curves[a], curves[b], level, seed=seed))
+            draws = DRAWS if method == "bounded band" else MULTIPLIERS
+            done.append(compare(curves[a], curves[b], level, draws, seed, method=method))
         except InputError as error:
             refused.append(f"{a} - {b}: {error}")
     return tuple(done), tuple(refused)
@@ -343,7 +363,7 @@ def _warnings(facts: dict[str, Any], kinds: dict[str, KindStudy]) -> list[str]:
         most = int(next(iter(kinds.values())).curves.budgets[-1])
         lines.append(
             f"{counted(facts['n_short'], 'input')} of {facts['inputs']:,} with fewer than {most:,} samples "
-            "left the curves at all budgets; lower --budget to keep them"
+            "left the curves at all budgets; lower --budget to keep them, or give --extrapolate"
         )
     if facts["inputs_without_declared"]:
         lines.append(

@@ -15,6 +15,7 @@ from coverjax._version import __version__
 from coverjax.curves import PER_BUDGET, Curves
 from coverjax.inference.comparison import Comparison
 from coverjax.inference.units import Interval
+from coverjax.report.extrapolated import ahead_document, ahead_table
 from coverjax.report.plain import number, numbers, with_reason, write_csv
 from coverjax.report.study import KindStudy, MethodStudy, Study
 from coverjax.report.utility_study import UTILITY_HEADER, utility_document, utility_rows
@@ -51,6 +52,11 @@ def summary(
             "band": "simultaneous over the budgets (Gaussian multipliers, studentised)",
         },
         "methods": [_method(method) for method in study.methods.values()],
+        **(
+            {"extrapolation": [ahead_document(found) for found in study.ahead.values()]}
+            if study.ahead
+            else {}
+        ),
         "comparisons": [comparison_document(pair) for pair in study.comparisons],
         "not_compared": list(study.not_compared),
     }
@@ -82,6 +88,14 @@ def write_utility(study: Study, path: pathlib.Path) -> bool:
     if rows:
         write_csv(path, UTILITY_HEADER, rows)
     return bool(rows)
+
+
+def write_ahead(study: Study, path: pathlib.Path) -> bool:
+    """Write coverage beyond the samples as CSV, where that was asked for; say whether it was."""
+    if not study.ahead:
+        return False
+    write_csv(path, *ahead_table(study.ahead))
+    return True
 
 
 def write_inputs(study: Study, path: pathlib.Path) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from coverjax._version import __version__
 from coverjax.inference.comparison import Comparison
 from coverjax.inference.units import Interval
+from coverjax.report.extrapolated import Ahead, ahead_text
 from coverjax.report.guardrails import guardrail_text
 from coverjax.report.study import TAUS, KindStudy, MethodStudy, Study
 from coverjax.report.text import counted, fit, one_line, unlike, width, wrapped
@@ -41,21 +42,22 @@ def report_text(study: Study, files: Sequence[dict[str, Any]] = ()) -> str:
         )
         blocks = []
     parts += [_block(study, method, names[method.name]) for method in blocks]
+    parts += [_ahead(found, names[found.name]) for found in study.ahead.values()]
     if study.comparisons or study.not_compared:
         parts.append(_comparisons(study, names))
     return "\n\n".join(parts) + "\n"
 
 
 def _heading(study: Study, files: Sequence[dict[str, Any]]) -> str:
-    kind = {"t": "t-intervals", "bootstrap": "bootstrap intervals"}[study.interval]
+    kind = {"t": "t-intervals", "bootstrap": "bootstrap intervals", "bounded": "bounded-mean intervals"}
     lines = [f"coverjax {__version__}: coverage for k = 1..K samples, K = {study.budget:,}"]
     if not study.consecutive:
         lines[0] += f" ({len(study.budgets)} budgets)"
     lines += file_lines(files, MOST_FILES)
     lines += wrapped(
-        f"[low, high]: {100 * study.level:.4g} % {kind} over inputs, at one budget at a time. C(k): expected "
-        "fraction of the declared strategies found by k samples. AUC(K): plain mean of C(1..K). F(K): chance "
-        "to have found all. T(t): samples until the fraction t is found.",
+        f"[low, high]: {100 * study.level:.4g} % {kind[study.interval]} over inputs, at one budget at a "
+        "time. C(k): expected fraction of the declared strategies found by k samples. AUC(K): plain mean of "
+        "C(1..K). F(K): chance to have found all. T(t): samples until the fraction t is found.",
         COLUMNS,
     )
     return "\n".join(lines)
@@ -111,6 +113,10 @@ def _block(study: Study, method: MethodStudy, name: str) -> str:
     for warning in method.warnings:
         lines += wrapped(warning, COLUMNS, "  ", "! ")
     return "\n".join(lines)
+
+
+def _ahead(found: Ahead, name: str) -> str:
+    return "\n".join([*([name] if found.name else []), *ahead_text(found, COLUMNS)])
 
 
 def _utility(study: Study, found: UtilityStudy) -> list[str]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from coverjax.curves import Curves
 from coverjax.estimators.utility import utility_curves
-from coverjax.inference.of_curves import curve_interval
+from coverjax.inference.of_curves import curve_interval, method_for
 from coverjax.inference.units import Interval
 from coverjax.logs.counts import CountTable
 from coverjax.logs.log import SampleLog
@@ -72,7 +72,10 @@ def study_utility(
     assert isinstance(curves, Curves)
     if not curves.utility:
         return None
-    found = {name: curve_interval(curves, name, level, interval, seed=seed) for name in curves.utility}
+    found = {
+        name: curve_interval(curves, name, level, method_for(name, interval), seed=seed)
+        for name in curves.utility
+    }
     return UtilityStudy(curves, found, dict(curves.provenance["left_out"]), dict(settings))
 
 

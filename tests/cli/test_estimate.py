@@ -147,8 +147,8 @@ LATENT = "".join(
         (
             None,
             ["--budget", "99"],
-            "budget: must be at most 8, the number of samples of some input; beyond the data an unbiased "
-            "estimate can't go; got 99",
+            "--budget: must be at most 8, the number of samples of some input; got 99: beyond the samples "
+            "nothing is unbiased; --extrapolate goes on there",
         ),
         (None, ["--budget", "0"], "--budget: must be at least 1 sample; got 0"),
         (None, ["--coverage", "valid"], "it has no `valid` column"),
