@@ -65,18 +65,20 @@ def _copied(source: ElementTree.Element, prefix: str) -> ElementTree.Element | N
 
 
 def _attributes(source: ElementTree.Element, tag: str, prefix: str) -> Iterator[tuple[str, str]]:
-    for name, value in source.attrib.items():
-        name = "href" if name == HREF else name
-        if name not in ATTRIBUTES:
-            continue
-        if name == "id":
-            value = f"{prefix}-{value}"
-        elif name == "href" and value.startswith("#"):
-            value = f"#{prefix}-{value[1:]}"
-        elif name == "href" and not (tag == "image" and value.startswith("data:image/png;base64,")):
-            continue
-        else:
-            value = _REFERENCE.sub(rf"url(#{prefix}-\1)", value)
-            if "url(" in value and f"url(#{prefix}-" not in value:
-                continue
-        yield name, value
+    for given, text in source.attrib.items():
+        name = "href" if given == HREF else given
+        value = _value(tag, name, text, prefix) if name in ATTRIBUTES else None
+        if value is not None:
+            yield name, value
+
+
+def _value(tag: str, name: str, text: str, prefix: str) -> str | None:
+    """Return an attribute's value with its references renamed; None where it leads out of the figure."""
+    if name == "id":
+        return f"{prefix}-{text}"
+    if name == "href":
+        inside = text.startswith("#")
+        drawn = tag == "image" and text.startswith("data:image/png;base64,")
+        return f"#{prefix}-{text[1:]}" if inside else text if drawn else None
+    value = _REFERENCE.sub(rf"url(#{prefix}-\1)", text)
+    return None if "url(" in value.replace(f"url(#{prefix}-", "") else value
