@@ -57,8 +57,16 @@ class Maker:
                 )
 
     def make(self, number: int) -> bytes:
-        """Return the bytes of a part."""
-        return parquet_bytes(part_rows(self.sweep, self.sweep.parts[number]))
+        """Return the bytes of a part.
+
+        Raises:
+            InputError: naming the cells.
+        """
+        part = self.sweep.parts[number]
+        try:
+            return parquet_bytes(part_rows(self.sweep, part))
+        except InputError as error:
+            raise InputError(f"cells {part.cells[0]} to {part.cells[-1]}: {error}") from error
 
 
 def _make_importable(order: Order) -> None:

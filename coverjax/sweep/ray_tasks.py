@@ -1,5 +1,6 @@
 """Parts as Ray tasks, on a cluster that is there or one started here. Ray is the extra `cluster`."""
 
+import socket
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -10,6 +11,9 @@ from coverjax.sweep.making import Maker, Order
 
 LOCAL = "local"
 """The address that starts Ray in this machine, with `--workers` processes."""
+
+SECONDS = 10.0
+"""How long a cluster may take to answer."""
 
 RETRIES = 3
 """How often Ray makes a part again whose worker was lost."""
@@ -59,16 +63,24 @@ def _connect(ray: Any, address: str, workers: int) -> None:
     else:
         options["address"] = address
     try:
+        _answer(address)
         with warnings.catch_warnings():
             # Ray's processes are started by fork and exec at once, which JAX's threads do not mind.
             warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning)
             ray.init(**options)
-    except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
+    except (OSError, ValueError, RuntimeError) as error:
         told = " ".join(str(error).split())[:200]
         raise InputError(
             f"--ray: must be the address of a running cluster, auto, or local to start one; {address!r}: "
             f"{told}"
         ) from error
+
+
+def _answer(address: str) -> None:
+    """Raise unless somebody listens at an address with a port: Ray itself would try for minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if colon:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=SECONDS).close()
 
 
 def _tasks(ray: Any, order: Order, parts: Sequence[int], stopping: Stopping) -> Made:

@@ -12,7 +12,7 @@ from sweep_files import SIMULATED, SMALL, command, contents, write
 
 from coverjax.foundation.checks import InputError
 from coverjax.policy.registry import written_policy
-from coverjax.sweep import executors, read_sweep, run_sweep
+from coverjax.sweep import executors, ray_tasks, read_sweep, run_sweep
 from coverjax.sweep.making import Maker, order_of
 from coverjax.sweep.manifest import manifest_of
 
@@ -92,6 +92,34 @@ def test_ray_that_is_not_installed_is_one_line(tmp_path):
         run_sweep(sweep, tmp_path / "out", ray="local")
 
 
+class Ray:
+    """Ray as it is before a cluster answers."""
+
+    @staticmethod
+    def is_initialized() -> bool:
+        return False
+
+    @staticmethod
+    def init(**options: object) -> None:
+        raise ConnectionError(f"no cluster: {sorted(options)}")
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("auto", "no cluster"),
+        ("localhost:1", "refused"),
+        ("ray://localhost:1", "refused"),
+        ("a:b", "invalid"),
+    ],
+)
+def test_an_address_where_no_cluster_answers_is_one_line(tmp_path, monkeypatch, address, told):
+    monkeypatch.setattr(ray_tasks, "_ray", lambda: Ray)
+    sweep = read_sweep(write(tmp_path, SMALL))
+    with pytest.raises(InputError, match=rf"--ray: must be the address of a running cluster.*{told}"):
+        run_sweep(sweep, tmp_path / "out", ray=address)
+
+
 def test_programs_are_compiled_by_structure_not_by_cell(tmp_path):
     text = SMALL.replace(', "LatentNoRepeat"', "").replace("budget = 6", "budget = 11")
     few = read_sweep(write(tmp_path, text))
@@ -122,9 +150,8 @@ def test_a_policy_whose_file_changed_is_refused(own, tmp_path):
     sweep = read_sweep(own)
     maker = Maker(order_of(sweep, manifest_of(sweep)))
     (tmp_path / "mine_of_sweeps.py").write_text(MINE + "# changed\n")
-    with pytest.raises(
-        InputError, match=r"the module of mine_of_sweeps:InTurn must be the one that the sweep"
-    ):
+    message = r"cells 0 to 3: policy: the module of mine_of_sweeps:InTurn must be the one that the sweep"
+    with pytest.raises(InputError, match=message):
         maker.make(0)
 
 
