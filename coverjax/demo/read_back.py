@@ -14,7 +14,7 @@ from coverjax.report.study import study_log
 from coverjax.report.summary import summary, write_curves
 
 WORTH = ("pass_at_k", "pass_all_k", "majority_at_k")
-SHOWN = ("coverage", "time-by-input", "barcode")
+SHOWN = ("coverage", "barcode")
 
 
 def read_back(shelf: Shelf, preset: Preset, seed: int, step: Step, found: Mapping[str, Rung]) -> Rung:
