@@ -9,13 +9,13 @@ from .curves import Curves as Curves
 from .curves import Extrapolation as Extrapolation
 from .estimators.agreement import Agreement as Agreement
 from .estimators.agreement import label_agreement as label_agreement
-from .estimators.label_noise import corrected_coverage as corrected_coverage
-from .estimators.label_noise import noisy_coverage as noisy_coverage
-from .estimators.label_noise import phantom_coverage as phantom_coverage
 from .estimators.equal_coverage import EqualCoverage as EqualCoverage
 from .estimators.equal_coverage import compare_at_equal_coverage as compare_at_equal_coverage
 from .estimators.extrapolation import chao2 as chao2
 from .estimators.extrapolation import extrapolate as extrapolate
+from .estimators.label_noise import corrected_coverage as corrected_coverage
+from .estimators.label_noise import noisy_coverage as noisy_coverage
+from .estimators.label_noise import phantom_coverage as phantom_coverage
 from .estimators.rarefaction import estimate as estimate
 from .estimators.resampling import SampleInterval as SampleInterval
 from .estimators.resampling import sample_interval as sample_interval
