@@ -153,11 +153,12 @@ def evaluate(
         policy = eqx.combine(params, rest)
 
         def one(row: tuple[Problem, jax.Array]) -> tuple[jax.Array, jax.Array]:
-            found = estimate_one(policy, *row, program.climb)
+            problem, number = row
+            found = estimate_one(policy, problem, jax.random.fold_in(key, number), program.climb)
             return found.value, found.objective
 
-        keys = _keys(key, jnp.arange(inputs, dtype=jnp.int32))
-        return jax.lax.map(one, (fixed.problem, keys), batch_size=program.chunk)
+        numbers = jnp.arange(inputs, dtype=jnp.int32)
+        return jax.lax.map(one, (fixed.problem, numbers), batch_size=program.chunk)
 
     return jax.vmap(of_seed)(params, keys)
 
