@@ -23,14 +23,14 @@ FITTED = pathlib.Path(__file__).parent / "fitted"
 QUICK: dict[str, Any] = {
     "objective": "balanced",
     "latents": 6,
-    "steps": 320,
+    "steps": 420,
     "batch": 64,
     "warmup": 30,
-    "every": 80,
+    "every": 105,
     "texts": 8_000,
     "held_out": 256,
-    "hold": 0.4,
-    "fade": 0.6,
+    "hold": 0.3,
+    "fade": 0.45,
 }
 """Settings of a factorization that a demonstration has time for."""
 
