@@ -1,4 +1,4 @@
-"""Measured coverage of the intervals over inputs, on named populations of inputs.
+"""Measured coverage of every interval and band over inputs, on named populations of inputs.
 
     python benchmarks/interval_coverage.py                                 print the tables
     python benchmarks/interval_coverage.py --write docs/intervals.md       write them into the document
@@ -16,37 +16,51 @@ import math
 import os
 import pathlib
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # small products: threads only wait for each other
 
 import numpy as np
 from tqdm import tqdm
 
-from coverjax.inference.bands import critical_value
+from coverjax.estimators.resampling import sample_interval
+from coverjax.inference.bands import critical_value, mean_band
+from coverjax.inference.bounded import bounded_band, bounded_interval
 from coverjax.inference.cautions import TIE, UNIT, at_the_bounds
 from coverjax.inference.intervals import mean_interval
 from coverjax.inference.units import moments
+from coverjax.logs.log import SampleLog
 
 SIZES = (5, 10, 30, 100)
-STRATEGIES, SAMPLES = 8, 32
+SAMPLES = (4, 16, 64)
+STRATEGIES = 8
 BLOCK = 500
 RESAMPLES = 2_000
-BAND_MULTIPLIERS = 2_000
-MANY = 100_000
+BAND_DRAWS = 1_000
+FAMILY = 5
+"""Inputs of a family, on average."""
 
 Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
 
 
 @dataclasses.dataclass(frozen=True)
 class Population:
-    """Inputs with values at some budgets: `draw(rng, shape)` gives [*shape, budgets], `truth` the mean."""
+    """Inputs with values at some budgets: `draw(rng, shape)` gives [*shape, budgets], `truth` the mean.
+
+    `samples` is how many samples of each input are seen.
+    """
 
     name: str
+    samples: int
     budgets: tuple[int, ...]
     truth: np.ndarray
     draw: Draw
     bounds: tuple[float, ...] = UNIT
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Least and largest value: of a fraction, or of a difference of two."""
+        return (-1.0, 1.0) if self.bounds == TIE else (0.0, 1.0)
 
 
 def rarefied(n: int, budgets: Iterable[int]) -> np.ndarray:
@@ -54,76 +68,87 @@ def rarefied(n: int, budgets: Iterable[int]) -> np.ndarray:
     return np.array([[1.0 - math.comb(n - c, k) / math.comb(n, k) for k in budgets] for c in range(n + 1)])
 
 
-def sampled(name: str, budgets: tuple[int, ...], probabilities: Draw, truth: np.ndarray) -> Population:
+def sampled(
+    name: str, samples: int, budgets: tuple[int, ...], probabilities: Draw, truth: np.ndarray
+) -> Population:
     """Inputs with laws from `probabilities` (its last axis the strategies), each seen through a log."""
-    table = rarefied(SAMPLES, budgets)
+    table = rarefied(samples, budgets)
 
     def draw(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-        counts = rng.multinomial(SAMPLES, probabilities(rng, shape))
+        counts = rng.multinomial(samples, probabilities(rng, shape))
         return table[counts].mean(axis=-2)
 
-    return Population(name, budgets, truth, draw)
+    return Population(name, samples, budgets, truth, draw)
 
 
-def dirichlet(concentration: float, budgets: tuple[int, ...]) -> Population:
+def dirichlet(concentration: float, samples: int, budgets: tuple[int, ...]) -> Population:
     """Laws of 8 strategies from a symmetric Dirichlet distribution: counts are Dirichlet-multinomial."""
     rest = concentration * (STRATEGIES - 1)
     unseen = [math.prod((rest + j) / (concentration + rest + j) for j in range(k)) for k in budgets]
     return sampled(
         f"Dirichlet {concentration:g}",
+        samples,
         budgets,
         lambda rng, shape: rng.dirichlet(np.full(STRATEGIES, concentration), size=shape),
         1.0 - np.array(unseen),
     )
 
 
-def two_tier(budgets: tuple[int, ...]) -> Population:
+def two_tier(samples: int, budgets: tuple[int, ...]) -> Population:
     """Every input: 2 common strategies with 95 % of the mass, 6 rare ones; inputs differ by sampling only."""
     law = np.repeat([0.95 / 2, 0.05 / 6], [2, 6])
     truth = [1.0 - np.mean((1.0 - law) ** k) for k in budgets]
     return sampled(
-        "two-tier", budgets, lambda rng, shape: np.broadcast_to(law, (*shape, STRATEGIES)), np.array(truth)
+        "two-tier",
+        samples,
+        budgets,
+        lambda rng, shape: np.broadcast_to(law, (*shape, STRATEGIES)),
+        np.array(truth),
     )
 
 
-def solved_or_not(budgets: tuple[int, ...]) -> Population:
+def solved_or_not(samples: int, budgets: tuple[int, ...]) -> Population:
     """pass@k of inputs that are never (20 %), always (60 %) or sometimes (rate uniform) solved."""
-    table = rarefied(SAMPLES, budgets)
+    table = rarefied(samples, budgets)
     truth = np.array([0.6 + 0.2 * (1.0 - 1.0 / (k + 1)) for k in budgets])
 
     def draw(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
         kind = rng.random(shape)
         rate = np.where(kind < 0.2, 0.0, np.where(kind < 0.8, 1.0, rng.random(shape)))
-        return table[rng.binomial(SAMPLES, rate)]
+        return table[rng.binomial(samples, rate)]
 
-    return Population("solved or not", budgets, truth, draw)
-
-
-def resampled(
-    name: str, budgets: tuple[int, ...], values: np.ndarray, bounds: tuple[float, ...]
-) -> Population:
-    """Real inputs drawn with replacement: the population is the file."""
-    return Population(
-        name,
-        budgets,
-        values.mean(axis=0),
-        lambda rng, shape: values[rng.integers(len(values), size=shape)],
-        bounds,
-    )
+    return Population("solved or not", samples, budgets, truth, draw)
 
 
-def deepscaler(folder: pathlib.Path, budgets: tuple[int, ...]) -> list[Population]:
-    """pass@k of two models, and their paired difference, from {id, c, n} counts."""
+def deepscaler(folder: pathlib.Path, samples: int, budgets: tuple[int, ...]) -> list[Population]:
+    """pass@k of two models, and their paired difference, from {id, c, n} counts.
+
+    The population is the file: inputs are drawn with replacement, and of each `samples` of its 128 samples
+    without; the truth is pass@k of all.
+    """
     counts = {}
     for model in ("base", "rl"):
         rows = [json.loads(line) for line in (folder / f"{model}.jsonl").read_text().splitlines()]
         counts[model] = {row["id"]: row["c"] for row in rows}
         assert {row["n"] for row in rows} == {128}
-    table = rarefied(128, budgets)
-    values = {model: table[[per_id[name] for name in counts["base"]]] for model, per_id in counts.items()}
+    table, whole = rarefied(samples, budgets), rarefied(128, budgets)
+    base, rl = (np.array([counts[model][name] for name in counts["base"]]) for model in ("base", "rl"))
+
+    def values(rng: np.random.Generator, c: np.ndarray) -> np.ndarray:
+        return table[rng.hypergeometric(c, 128 - c, samples)]
+
+    def alone(c: np.ndarray) -> Draw:
+        return lambda rng, shape: values(rng, c[rng.integers(len(c), size=shape)])
+
+    def difference(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        rows = rng.integers(len(base), size=shape)
+        return values(rng, rl[rows]) - values(rng, base[rows])
+
+    truth = {"base": whole[base].mean(axis=0), "rl": whole[rl].mean(axis=0)}
     return [
-        *(resampled(f"deepscaler {model}", budgets, values[model], UNIT) for model in values),
-        resampled("deepscaler rl - base", budgets, values["rl"] - values["base"], TIE),
+        Population("deepscaler base", samples, budgets, truth["base"], alone(base)),
+        Population("deepscaler rl", samples, budgets, truth["rl"], alone(rl)),
+        Population("deepscaler rl - base", samples, budgets, truth["rl"] - truth["base"], difference, TIE),
     ]
 
 
@@ -134,104 +159,148 @@ def stream(seed: int, *cell: object) -> np.random.Generator:
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
-    """One row of the table; `warned`, `t`, `bootstrap` are shares of the replications with an interval."""
+    """One row of a table: what it is about, and the shares that were measured."""
 
-    population: str
-    k: int
-    units: int
-    at_bounds: float
-    warned: float
-    refused: float
-    t: float
-    bootstrap: float
+    names: tuple[str, ...]
+    shares: tuple[float, ...]
+
+    @property
+    def line(self) -> str:
+        """The row in Markdown."""
+        numbers = [f"{100 * share:.1f} %" for share in self.shares]
+        return "| " + " | ".join([*self.names, *numbers]) + " |"
+
+
+def held(found: object, truth: float | np.ndarray) -> np.ndarray:
+    """Where an interval holds the truth; nowhere where there is none."""
+    return (found.low <= truth) & (truth <= found.high)  # type: ignore[attr-defined]
+
+
+POINTWISE_HEADER = (
+    "| population | n | k | N | inputs at a bound | warned | no interval | t | bootstrap | bounded |"
+    " width of bounded to t |",
+    "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+)
 
 
 def measure(population: Population, point: int, units: int, replications: int, seed: int) -> Cell:
-    """Measure one cell; the replications of a block are the points of one call."""
+    """Measure the intervals at one budget; the replications of a block are the points of one call.
+
+    t, bootstrap and warned are shares of the replications with an interval, bounded of all.
+    """
     k, truth = population.budgets[point], population.truth[point]
-    rng = stream(seed, population.name, k, units)
-    at, warned, refused, hits = 0.0, 0, 0, np.zeros(2)
+    rng = stream(seed, population.name, population.samples, k, units)
+    at, warned, refused, hits, widths = 0.0, 0, 0, np.zeros(3), np.zeros(2)
     for start in range(0, replications, BLOCK):
         size = min(BLOCK, replications - start)
         values = population.draw(rng, (units, size))[..., point]
         doubt, share = at_the_bounds(values, population.bounds)
         at += share.sum()
-        for i, method in enumerate(("t", "bootstrap")):
-            found = mean_interval(
-                values, method=method, seed=seed + start, replicates=RESAMPLES, bounds=population.bounds
-            )
-            hits[i] += int(((found.low <= truth) & (truth <= found.high)).sum())
-        refused += int(found.flagged.sum())
-        warned += int((doubt & ~found.flagged).sum())
+        t = mean_interval(values, bounds=population.bounds)
+        bootstrap = mean_interval(values, method="bootstrap", seed=seed + start, replicates=RESAMPLES)
+        bounded = bounded_interval(values, seed=seed + start, limits=population.limits, draws=RESAMPLES)
+        hits += [held(found, truth).sum() for found in (t, bootstrap, bounded)]
+        widths += [np.nansum(np.where(t.flagged, np.nan, found.high - found.low)) for found in (t, bounded)]
+        refused += int(t.flagged.sum())
+        warned += int((doubt & ~t.flagged).sum())
     given = max(1, replications - refused)
-    return Cell(
-        population.name,
-        k,
-        units,
-        at / replications,
-        warned / given,
-        refused / replications,
-        *(hits / given).tolist(),
-    )
+    shares = (at / replications, warned / given, refused / replications, *(hits[:2] / given))
+    names = (population.name, str(population.samples), str(k), str(units))
+    return Cell(names, (*map(float, shares), float(hits[2] / replications), float(widths[1] / widths[0])))
 
 
-@dataclasses.dataclass(frozen=True)
-class BandCell:
-    """One row of the table of bands; `gaussian`: without studentising."""
-
-    population: str
-    last: int
-    units: int
-    warned: float
-    band: float
-    gaussian: float
+BAND_HEADER = (
+    "| population | n = K | N | inputs at a bound | warned | band | bounded band |",
+    "|---|---:|---:|---:|---:|---:|---:|",
+)
 
 
-def measure_band(population: Population, units: int, replications: int, seed: int) -> BandCell:
-    """Count how often the whole curve lies in the band (points without variance, flagged, left out).
+def measure_band(population: Population, units: int, replications: int, seed: int) -> Cell:
+    """Count how often the whole curve lies in the band.
 
-    A great number of degrees of freedom is no studentising.
+    Points without variance have no band and are left out; the bounded band has no such points.
     """
-    rng = stream(seed, population.name, "band", units)
-    given, warned, hits = 0, 0, np.zeros(2)
+    rng = stream(seed, population.name, population.samples, "band", units)
+    given, warned, at, hits, bounded = 0, 0, 0.0, 0, 0
     for replication in range(replications):
         values = population.draw(rng, (units,))
+        doubt, share = at_the_bounds(values, population.bounds)
+        at += share.max()
+        around = bounded_band(values, seed=replication, limits=population.limits, draws=BAND_DRAWS)
+        bounded += bool(held(around, population.truth).all())
         stats = moments(values, np.arange(units))
         live = ~stats.flagged
         if not live.any():
             continue
         given += 1
-        warned += bool((at_the_bounds(values, population.bounds)[0] & live).any())
+        warned += bool((doubt & live).any())
         far = (np.abs(stats.mean - population.truth) / stats.stderr)[live].max()
-        for i, degrees in enumerate((units - 1, MANY)):
-            c = critical_value(stats.scores, stats.flagged, degrees, 0.95, BAND_MULTIPLIERS, replication)
-            hits[i] += far <= c
-    return BandCell(
-        population.name, population.budgets[-1], units, *(float(x) / max(1, given) for x in (warned, *hits))
+        hits += far <= critical_value(stats.scores, stats.flagged, units - 1, 0.95, BAND_DRAWS, replication)
+    shares = (warned / max(1, given), float(hits / max(1, given)), bounded / replications)
+    names = (population.name, str(population.samples), str(units))
+    return Cell(names, (at / replications, *shares))
+
+
+FAMILY_HEADER = (
+    "| sizes of the families | n | N | families | t without clusters | t | bootstrap | bounded | band |"
+    " bounded band |",
+    "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+)
+
+
+def measure_families(uneven: bool, samples: int, units: int, replications: int, seed: int) -> Cell:
+    """Measure intervals with clusters at k = n / 2, and bands over 1..n.
+
+    The inputs of a family share their law, Dirichlet 1; families have 5 inputs each, or 1 to 9.
+    """
+    kind = "1 to 9 inputs" if uneven else "5 inputs"
+    rng = stream(seed, "families", kind, samples, units)
+    budgets = band_budgets(samples)
+    population = dirichlet(1.0, samples, budgets)
+    point = int(np.searchsorted(budgets, samples // 2))
+    table, hits = rarefied(samples, budgets), np.zeros(6)
+    families = units // FAMILY
+    sizes = np.full(families, FAMILY)
+    if uneven:
+        sizes = np.resize([1, 9, 3, 7, 5], families)
+    labels = np.repeat(np.arange(families), sizes)
+    for replication in range(replications):
+        laws = rng.dirichlet(np.ones(STRATEGIES), size=families)[labels]
+        values = table[rng.multinomial(samples, laws)].mean(axis=-2)
+        one, truth = values[:, [point]], population.truth
+        found = (
+            mean_interval(one),
+            mean_interval(one, clusters=labels),
+            mean_interval(one, method="bootstrap", clusters=labels, seed=replication, replicates=RESAMPLES),
+            bounded_interval(one, clusters=labels, seed=replication, draws=RESAMPLES),
+        )
+        hits[:4] += [bool(held(each, truth[point]).all()) for each in found]
+        bands = (
+            mean_band(values, clusters=labels, seed=replication, multipliers=BAND_DRAWS),
+            bounded_band(values, clusters=labels, seed=replication, draws=BAND_DRAWS),
+        )
+        hits[4:] += [bool((held(each, truth) | each.flagged).all()) for each in bands]
+    return Cell(
+        (kind, str(samples), str(int(sizes.sum())), str(families)), tuple((hits / replications).tolist())
     )
 
 
-def interval_table(cells: list[Cell]) -> str:
-    lines = [
-        "| population | k | N | inputs at a bound | warned | no interval | t | bootstrap |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|",
-    ]
-    for cell in cells:
-        shares = (cell.at_bounds, cell.warned, cell.refused, cell.t, cell.bootstrap)
-        numbers = " | ".join(f"{100 * share:.1f} %" for share in shares)
-        lines.append(f"| {cell.population} | {cell.k} | {cell.units} | {numbers} |")
-    return "\n".join(lines)
+WITHIN_HEADER = (
+    "| law of the input | n | k | sample_interval | no interval |",
+    "|---|---:|---:|---:|---:|",
+)
 
 
-def band_table(cells: list[BandCell]) -> str:
-    lines = [
-        "| population | budgets | N | warned | band | without studentising |",
-        "|---|---:|---:|---:|---:|---:|",
-    ]
-    for cell in cells:
-        numbers = " | ".join(f"{100 * share:.1f} %" for share in (cell.warned, cell.band, cell.gaussian))
-        lines.append(f"| {cell.population} | 1..{cell.last} | {cell.units} | {numbers} |")
-    return "\n".join(lines)
+def measure_within(name: str, law: np.ndarray, samples: int, k: int, replications: int, seed: int) -> Cell:
+    """Measure `sample_interval`, which is for the curve of one input: its truth is the law's own C(k)."""
+    rng = stream(seed, "within", name, samples, k)
+    truth = 1.0 - np.mean((1.0 - law) ** k)
+    codes = rng.choice(len(law), size=(replications, samples), p=law)
+    log = SampleLog.from_arrays(codes[..., None] == np.arange(len(law)))
+    found = sample_interval(log, [k], replicates=400, seed=seed)
+    none = np.isnan(found.low[:, 0])
+    inside = held(found, truth)[:, 0]
+    return Cell((name, str(samples), str(k)), (inside.sum() / max(1, (~none).sum()), none.mean()))
 
 
 def replaced(text: str, name: str, table: str) -> str:
@@ -241,8 +310,75 @@ def replaced(text: str, name: str, table: str) -> str:
     return before + begin + table + end + rest.split(end)[1]
 
 
-def laws(budgets: tuple[int, ...]) -> list[Population]:
-    return [*(dirichlet(c, budgets) for c in (0.3, 1.0, 3.0)), two_tier(budgets)]
+def laws(samples: int, budgets: tuple[int, ...]) -> list[Population]:
+    return [
+        *(dirichlet(c, samples, budgets) for c in (0.3, 1.0, 3.0)),
+        two_tier(samples, budgets),
+        solved_or_not(samples, budgets),
+    ]
+
+
+def quarter_and_all(samples: int) -> tuple[int, ...]:
+    """The budgets of the tables at one budget."""
+    return max(2, samples // 4), samples
+
+
+def band_budgets(samples: int) -> tuple[int, ...]:
+    """Up to 10 of 1..n, evenly spaced in logarithm, and n / 2: neighbouring budgets say the same."""
+    spaced = np.rint(np.geomspace(1, samples, 10)).astype(int)
+    return tuple(np.unique([*spaced, samples // 2]).tolist())
+
+
+def of_inputs(
+    name: str, populations: Callable[[int, tuple[int, ...]], list[Population]], args: argparse.Namespace
+) -> Iterator[tuple[str, str]]:
+    """Measure intervals and bands over inputs of these populations; yield a table as soon as it is made."""
+    plan = [
+        (p, i, units)
+        for n in SAMPLES
+        for p in populations(n, quarter_and_all(n))
+        for i in range(2)
+        for units in SIZES
+    ]
+    intervals = [
+        measure(*cell, args.replications, args.seed) for cell in tqdm(plan, desc=f"intervals, {name}")
+    ]
+    yield f"intervals {name}", table(POINTWISE_HEADER, intervals)
+    whole = [(p, units) for n in SAMPLES for p in populations(n, band_budgets(n)) for units in SIZES]
+    bands = [
+        measure_band(*cell, args.band_replications, args.seed) for cell in tqdm(whole, desc=f"bands, {name}")
+    ]
+    yield f"bands {name}", table(BAND_HEADER, bands)
+
+
+def of_families(args: argparse.Namespace) -> Iterator[tuple[str, str]]:
+    plan = [(uneven, n, units) for uneven in (False, True) for n in SAMPLES for units in (25, 50, 100)]
+    cells = [
+        measure_families(*cell, args.band_replications, args.seed) for cell in tqdm(plan, desc="families")
+    ]
+    yield "families", table(FAMILY_HEADER, cells)
+
+
+def of_one_input(args: argparse.Namespace) -> Iterator[tuple[str, str]]:
+    named = {
+        "8 equal": np.full(8, 1 / 8),
+        "8 Zipf": (1 / np.arange(1, 9)) / (1 / np.arange(1, 9)).sum(),
+        "two-tier": np.repeat([0.95 / 2, 0.05 / 6], [2, 6]),
+    }
+    plan = [
+        (name, law, n, k)
+        for name, law in named.items()
+        for n in SAMPLES
+        for k in (max(2, n // 4), max(3, n // 2))
+    ]
+    cells = [
+        measure_within(*cell, args.band_replications, args.seed) for cell in tqdm(plan, desc="within inputs")
+    ]
+    yield "within", table(WITHIN_HEADER, cells)
+
+
+def table(header: tuple[str, str], cells: Iterable[Cell]) -> str:
+    return "\n".join([*header, *(cell.line for cell in cells)])
 
 
 def main() -> None:
@@ -253,34 +389,29 @@ def main() -> None:
     parser.add_argument(
         "--deepscaler", type=pathlib.Path, metavar="DIR", help="folder of base.jsonl and rl.jsonl"
     )
-    parser.add_argument("--replications", type=int, default=10_000)
-    parser.add_argument("--band-replications", type=int, default=2_000)
+    parser.add_argument(
+        "--only", nargs="*", default=("deepscaler", "laws", "families", "within"), help="some of the tables"
+    )
+    parser.add_argument("--replications", type=int, default=2_000)
+    parser.add_argument("--band-replications", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
-    groups = {"laws": ([*laws((4, 16)), solved_or_not((1, 8))], laws(tuple(range(1, SAMPLES + 1))))}
-    if args.deepscaler:
-        real = deepscaler(args.deepscaler, (1, 8, 64)), deepscaler(args.deepscaler, tuple(range(1, 129)))
-        groups["deepscaler"] = real
-    tables = {}
-    for name, (pointwise, whole) in groups.items():
-        plan = [(p, i, n) for p in pointwise for i in range(len(p.budgets)) for n in SIZES]
-        tables[f"intervals {name}"] = interval_table(
-            [measure(*cell, args.replications, args.seed) for cell in tqdm(plan, desc=f"intervals, {name}")]
-        )
-        bands = [(p, n) for p in whole for n in SIZES]
-        tables[f"bands {name}"] = band_table(
-            [
-                measure_band(p, n, args.band_replications, args.seed)
-                for p, n in tqdm(bands, desc=f"bands, {name}")
-            ]
-        )
-    text = args.write.read_text() if args.write else ""
-    for name, table in tables.items():
-        text = replaced(text, name, table) if args.write else f"{text}\n{name}\n\n{table}\n"
-    if args.write:
-        args.write.write_text(text)
-    else:
-        print(text)
+    made = {
+        "laws": lambda: of_inputs("laws", laws, args),
+        "deepscaler": lambda: of_inputs(
+            "deepscaler", lambda n, budgets: deepscaler(args.deepscaler, n, budgets), args
+        ),
+        "families": lambda: of_families(args),
+        "within": lambda: of_one_input(args),
+    }
+    for part in args.only:
+        if part == "deepscaler" and not args.deepscaler:
+            continue
+        for name, lines in made[part]():
+            if args.write:
+                args.write.write_text(replaced(args.write.read_text(), name, lines))
+            else:
+                print(f"{name}\n\n{lines}\n", flush=True)
 
 
 if __name__ == "__main__":

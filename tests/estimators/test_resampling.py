@@ -34,6 +34,19 @@ def test_streams_belong_to_inputs(rng):
     assert "fewer than 32 samples" in both.warnings[0]
 
 
+def test_rare_strategies_warn_whatever_the_samples(rng):
+    """Three of eight strategies seen once at most: what was not seen is in no resample."""
+    matches = np.zeros((1, 64, 8), bool)
+    matches[0, :, :5] = rng.random((64, 5)) < 0.5
+    matches[0, 3, 5] = True
+    found = sample_interval(SampleLog.from_arrays(matches), [4], replicates=20)
+    assert found.warnings == (
+        "within-input intervals: 1 input where at least a quarter of the strategies were seen once or never; "
+        "nominal 95 % covered 53-78 % in simulations of such (docs/intervals.md)",
+    )
+    assert sample_interval(SampleLog.from_arrays(matches[..., :5]), [4], replicates=20).warnings == ()
+
+
 def test_no_spread_is_no_interval():
     found = sample_interval(SampleLog.from_arrays(np.ones((1, 40, 2), bool)), [1, 5], replicates=20)
     assert np.isnan(found.low).all()
