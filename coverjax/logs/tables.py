@@ -49,7 +49,9 @@ def workspace(streaming: bool = False) -> "Iterator[duckdb.DuckDBPyConnection]":
             settings["threads"] = min(STREAMING_THREADS, os.cpu_count() or 1)
         connection = duckdb.connect(":memory:", config=settings)
         try:
-            connection.execute("SET enable_progress_bar = false")
+            # In a notebook without ipywidgets there is no bar, and duckdb refuses even to turn it off.
+            with contextlib.suppress(duckdb.InvalidInputException):
+                connection.execute("SET enable_progress_bar = false")
             yield connection
         finally:
             connection.close()
