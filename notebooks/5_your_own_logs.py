@@ -87,7 +87,8 @@ assert (correct["warm"].coverage <= curves["warm"].coverage + 1e-12).all()
 # One row a problem, one column a sample; a dot where a strategy appears for the first time.
 
 # %%
-_ = cj.plot_barcode(log.by_method()["warm"])
+_, ax = plt.subplots(figsize=(6.4, 6.8), layout="constrained")
+_ = cj.plot_barcode(log.by_method()["warm"], ax)
 # %% [markdown]
 # ## What it refuses
 #
