@@ -230,7 +230,7 @@ def _curves_text(study: Study, level: float) -> str:
         "between independent sampling (0) and one strategy a draw (1).",
         COLUMNS,
     )
-    lines.append(f"{fit('method', NAME)}  sees      C(K)                   predicted  Gain")
+    lines.append(f"{fit('method', NAME)} sees     C(K)                 predicted Gain")
     for name, curves in explored.curves.items():
         around = curve_interval(curves, level=level)
         low, high = gain_interval(explored.gains[name])
@@ -239,8 +239,8 @@ def _curves_text(study: Study, level: float) -> str:
         gained = explored.gains[name].pooled
         gain = f"{gained:.3f} [{low:.3f}, {high:.3f}]" if math.isfinite(gained) else "none"
         lines.append(
-            f"{fit(name, NAME)}  {explored.sees[name]:<8}  {around.mean[-1]:.3f} {span:<16}  "
-            f"{promised:.3f}      {gain}"
+            f"{fit(name, NAME)} {explored.sees[name]:<8} {around.mean[-1]:.3f} {span:<14} "
+            f"{promised:<9.3f} {gain}"
         )
     best = f"Best by W on the development inputs: {explored.chosen}; not seeing outcomes: "
     return "\n".join(lines + wrapped(best + explored.chosen_unseeing, COLUMNS))
