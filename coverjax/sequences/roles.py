@@ -19,8 +19,8 @@ def role(x_text: str) -> str:
 
     So no model ever read a trace of a held-out input, whatever its corpus, seed or size.
 
-    >>> role("sum 3,5,2,7"), role("sum 3,5,2,8")
-    ('development', 'fit')
+    >>> role("sum 3,5,2,8"), role("sum 3,5,2,9"), role("sum 3,5,5,7")
+    ('fit', 'test', 'development')
     """
     number = hashlib.blake2b(x_text.encode(), digest_size=4).digest()
     return {0: "development", 1: "test"}.get(int.from_bytes(number, "little") % 10, "fit")
