@@ -198,10 +198,11 @@ def test_methods_give_a_dict_at_common_budgets(rng):
 
 def test_labels_that_repeat_the_latent_are_refused():
     latent = np.array([[0, 1, 1]])
-    log = SampleLog.from_arrays(np.eye(2, dtype=bool)[latent], latent=latent)
+    names = [["0", "1"]]
+    log = SampleLog.from_arrays(np.eye(2, dtype=bool)[latent], latent=latent, labels=names)
     with pytest.raises(InputError, match="latent coverage is no strategy coverage"):
         estimate(log)
-    free = SampleLog.from_arrays(np.eye(2, dtype=bool)[latent[:, ::-1]], latent=latent)
+    free = SampleLog.from_arrays(np.eye(2, dtype=bool)[latent[:, ::-1]], latent=latent, labels=names)
     np.testing.assert_allclose(estimate(free).latent_coverage, [[0.5, 5 / 6, 1.0]], atol=1e-15)
 
 
