@@ -238,7 +238,7 @@ def test_what_can_not_explore_is_refused(subject, models, sides):
     with pytest.raises(InputError, match="test: must hold none of the development inputs"):
         explore(jax.random.key(0), models[1], subject, own, own[:2])
     with pytest.raises(
-        InputError, match="policies: must be of no repeat, no repeat, alive, schedule, .*; got 'best'"
+        InputError, match=r"policies: must be of no repeat, no repeat, alive, schedule, .*; got 'best'"
     ):
         explore(jax.random.key(0), models[1], subject, own, other, policies=["best"])
     with pytest.raises(InputError, match="model: must have latents to have a router"):
