@@ -99,7 +99,7 @@ def test_fit_and_factorize_write_what_they_say(tmp_path, capsys):
     ]
     base, split = tmp_path / "base", tmp_path / "split"
     assert main(["sequences", "fit", *few, "--out", str(base)]) == 0
-    told = capsys.readouterr().out
+    told = " ".join(capsys.readouterr().out.split())
     assert "list_summation, 101,696 parameters (2 layers of width 64), 4 updates; loss" in told
     words = ["--base", str(base / "model.npz"), "--latents", "2", "--out", str(split), "--json"]
     assert main(["sequences", "factorize", *few, *words]) == 0
