@@ -185,6 +185,10 @@ def table(header: tuple[str, str], rows: Iterable[str]) -> str:
 def replaced(text: str, name: str, lines: str) -> str:
     """Return the document with one marked block replaced."""
     begin, end = f"<!-- {name}: begin -->\n", f"\n<!-- {name}: end -->"
+    if begin not in text:
+        raise SystemExit(
+            f"the document has no line {begin.strip()!r}; add the two marks, or leave out {name}"
+        )
     before, rest = text.split(begin)
     return before + begin + lines + end + rest.split(end)[1]
 
@@ -204,6 +208,9 @@ def main() -> None:
         "report": {"base": base, "rl": rl},
         "simulated": POPULATIONS,
     }
+    if args.write:
+        for name in args.only:
+            replaced(args.write.read_text(), name, "")  # before anything is computed
     for name in args.only:
         row, header = (choice, CHOICE_HEADER) if name == "choice" else (report, REPORT_HEADER)
         plan = [

@@ -104,6 +104,8 @@ def _typed(place: str, value: Any, kind: Kind, folder: pathlib.Path) -> Any:
         raise InputError(f"{place}: must be {kind.words}; got {shown(value)}")
     if kind.choices and value not in kind.choices:
         raise InputError(f"{place}: must be {kind.words}; got {shown(value)}")
+    if kind.type is str and value.endswith(".npz"):  # a trained policy is named by its file
+        return str(folder / value)
     return folder / value if kind.type is pathlib.Path else wanted(value)
 
 

@@ -92,6 +92,11 @@ def test_the_written_policy_is_a_policy_everywhere(folder, capsys):
         line = json.loads(capsys.readouterr().out)["policies"][2]
         assert line["auc"] == pytest.approx(cj.auc(curves).mean(), abs=1e-12)
     assert line["policy"] == f"LearnedLatent('{written}')"
+    # in a TOML file its path is relative to the file, as every path there
+    (folder / "judge.toml").write_text('law = "model.csv"\nbudget = 3\npolicy = ["whole/policy.npz"]\n')
+    assert main(["exact", str(folder / "judge.toml"), "--json"]) == 0
+    line = json.loads(capsys.readouterr().out)["policies"][2]
+    assert line["auc"] == pytest.approx(cj.auc(curves).mean(), abs=1e-12)
 
 
 def test_an_interrupted_training_says_so_and_ends_in_the_same_bytes(folder, capsys, monkeypatch):
