@@ -1,4 +1,4 @@
-"""JAX as users have it (x64 off), but strict: warnings are errors, no silent rank or dtype promotion.
+"""JAX as users have it (x64 off), but strict: warnings are errors, a key is used once, settings are left alone.
 
 `COVERJAX_X64=1` turns x64 on: the second lane. `COVERJAX_SHARED=required` makes a missing data folder a
 failure instead of a skip.
@@ -16,14 +16,14 @@ jax.config.update("jax_enable_x64", os.environ.get("COVERJAX_X64") == "1")
 jax.config.update("jax_platforms", os.environ.get("JAX_PLATFORMS", "cpu"))
 jax.config.update("jax_debug_key_reuse", True)
 
-_STRICT = {"jax_numpy_rank_promotion": "raise", "jax_numpy_dtype_promotion": "strict"}
+_SETTINGS = ("jax_enable_x64", "jax_numpy_rank_promotion", "jax_numpy_dtype_promotion")
 _DATA = pathlib.Path(os.environ.get("COVERJAX_DATA", pathlib.Path(__file__).parents[2] / "shared" / "data"))
 
 
 @pytest.fixture(autouse=True)
 def restored_config():
     """Leave JAX's configuration as it was, whatever a test does."""
-    before = {name: getattr(jax.config, name) for name in ("jax_enable_x64", *_STRICT)}
+    before = {name: getattr(jax.config, name) for name in _SETTINGS}
     yield
     changed = [name for name, value in before.items() if getattr(jax.config, name) != value]
     for name, value in before.items():
