@@ -1,4 +1,4 @@
-"""JAX as users have it (x64 off), but strict: warnings are errors, a key is used once, settings are left alone.
+"""JAX as users have it (x64 off), but strict: warnings are errors, a key is used once, settings stay alone.
 
 `COVERJAX_X64=1` turns x64 on: the second lane. `COVERJAX_SHARED=required` makes a missing data folder a
 failure instead of a skip.
