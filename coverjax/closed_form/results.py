@@ -94,8 +94,11 @@ def to_curves(
     """Return the result type, with only what was asked for and NaN where there is nothing to cover."""
     declared = counted.declared_count
     some = (declared > 0)[:, None]
-    distinct = np.minimum(found.distinct, declared[:, None].astype(np.float64))
-    fraction = np.where(some, distinct / np.where(some, declared[:, None], 1), np.nan)
+    # In place and without temporaries: at large sizes these two passes are a third of the work.
+    own = found.distinct if found.distinct.flags.owndata and found.distinct.flags.writeable else None
+    distinct = np.minimum(found.distinct, declared[:, None].astype(np.float64), out=own)
+    fraction = distinct / np.maximum(declared, 1)[:, None].astype(np.float64)
+    fraction[~some[:, 0]] = np.nan
     optional: dict[str, Any] = {
         name: getattr(found, name) if name in wanted.names else None
         for name in ("novelty_count", "novelty_any", "full_coverage", "latent_coverage", "count_law")
