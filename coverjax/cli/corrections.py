@@ -12,6 +12,7 @@ import tyro
 
 from coverjax.cli.options import parse
 from coverjax.cli.outputs import command_line, finish, out_folder, plain
+from coverjax.cli.under_verbs import run_under_verb
 from coverjax.corrections.aggregates import summaries
 from coverjax.corrections.cases import scan_cases
 from coverjax.corrections.checking import check_cases
@@ -114,30 +115,8 @@ class CompareOptions:
 
 def run(argv: Sequence[str]) -> None:
     """Run the verb with these arguments: the first is the verb under it."""
-    asked = argv[0] if argv else "--help"
-    if asked in ("-h", "--help"):
-        print(_help())
-        return
-    if asked not in VERBS:
-        raise InputError(
-            f"coverjax corrections: must be followed by {', '.join(VERBS)}; got {shown(asked)}; see "
-            "coverjax corrections --help"
-        )
-    options, command = VERBS[asked]
-    command(parse(options, f"corrections {asked}", argv[1:]))
-
-
-def _help() -> str:
-    lines = [f"  {verb:<8} {options.__doc__.splitlines()[0]}" for verb, (options, _) in VERBS.items()]
-    return "\n".join(
-        [
-            "usage: coverjax corrections VERB ...      coverjax corrections VERB --help",
-            "",
-            "How many reviewed corrections until a concept is competent?",
-            "",
-            "verbs",
-            *lines,
-        ]
+    run_under_verb(
+        "corrections", "How many reviewed corrections until a concept is competent?", VERBS, parse, argv
     )
 
 

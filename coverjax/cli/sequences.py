@@ -11,7 +11,8 @@ import tyro
 
 from coverjax.cli.options import parse_with_file
 from coverjax.cli.outputs import command_line, finish, out_folder, plain
-from coverjax.foundation.checks import InputError, shown
+from coverjax.cli.under_verbs import run_under_verb
+from coverjax.foundation.checks import InputError
 
 File = Annotated[pathlib.Path | None, tyro.conf.Positional, tyro.conf.arg(metavar="FILE.toml")]
 Preset = Literal["quick", "small", "medium", "large"]
@@ -160,30 +161,12 @@ class EvaluateOptions:
 
 def run(argv: Sequence[str]) -> None:
     """Run the verb with these arguments: the first is the verb under it."""
-    asked = argv[0] if argv else "--help"
-    if asked in ("-h", "--help"):
-        print(_help())
-        return
-    if asked not in VERBS:
-        raise InputError(
-            f"coverjax sequences: must be followed by {', '.join(VERBS)}; got {shown(asked)}; see "
-            "coverjax sequences --help"
-        )
-    options, command = VERBS[asked]
-    command(parse_with_file(options, f"sequences {asked}", argv[1:]))
-
-
-def _help() -> str:
-    lines = [f"  {verb:<9} {options.__doc__.splitlines()[0]}" for verb, (options, _) in VERBS.items()]
-    return "\n".join(
-        [
-            "usage: coverjax sequences VERB ...      coverjax sequences VERB --help",
-            "",
-            "A language model that learns strategies from text, and explores with them.",
-            "",
-            "verbs",
-            *lines,
-        ]
+    run_under_verb(
+        "sequences",
+        "A language model that learns strategies from text, and explores with them.",
+        VERBS,
+        parse_with_file,
+        argv,
     )
 
 

@@ -1,14 +1,12 @@
 """The policies by name, and a user's own as `module:Class`."""
 
 import ast
-import importlib
 import inspect
-import os
 import re
-import sys
 from typing import Any
 
 from coverjax.foundation.checks import InputError, shown
+from coverjax.foundation.modules import user_module
 from coverjax.policy.good_ucb import GoodUCB
 from coverjax.policy.greedy import GreedyLatent
 from coverjax.policy.iid import IID
@@ -63,7 +61,9 @@ def policy_class(name: str) -> type:
     module_name, colon, class_name = name.partition(":")
     if not colon:
         raise InputError(f"policy: must be one of {', '.join(policies())} or module:Class; got {shown(name)}")
-    found = getattr(_module(module_name), class_name, None)
+    if not module_name or module_name.startswith("."):
+        raise InputError(f"policy: must be written module:Class; got {shown(module_name)}")
+    found = getattr(user_module(module_name, "policy"), class_name, None)
     if not isinstance(found, type):
         raise InputError(f"policy: module {module_name} must hold a class {class_name}; it holds none")
     require_protocol(found)
@@ -102,19 +102,3 @@ def written_policy(text: str) -> Any:
     except TypeError:
         known = ", ".join(inspect.signature(kind).parameters) or "none"
         raise InputError(f"policy: {shown(text)}: the settings of {found['name']} are: {known}") from None
-
-
-def _module(name: str) -> Any:
-    here = os.getcwd()
-    added = here not in sys.path
-    if added:
-        sys.path.insert(0, here)
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise InputError(f"policy: module {shown(name)} must be importable; {error}") from error
-    except ValueError as error:  # an empty or a relative name
-        raise InputError(f"policy: must be written module:Class; got {shown(name)}") from error
-    finally:
-        if added:
-            sys.path.remove(here)
