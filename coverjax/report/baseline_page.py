@@ -7,7 +7,7 @@ from typing import Any
 from coverjax.evaluation.against import MethodGain
 from coverjax.inference.units import Interval
 from coverjax.report.baseline_study import BaselineStudy
-from coverjax.report.html import Figure, Page, Section, Table, isolated, provenance
+from coverjax.report.html import Page, Section, Table, figures_of, isolated, provenance
 from coverjax.report.page_tables import guardrail_table
 from coverjax.report.tables import ranges
 from coverjax.report.text import counted
@@ -41,8 +41,7 @@ def baseline_page(study: BaselineStudy, document: Mapping[str, Any], files: Sequ
         files: what stands beside the page; figures among them are shown.
     """
     gains = _gains(study)
-    stems = [stem for stem in TITLES if f"{stem}.svg" in files]
-    drawn = [Figure(stem, TITLES[stem], MEANING[stem], gains) for stem in stems]
+    drawn = figures_of(TITLES, MEANING, files, lambda stem: gains)
     lines = [isolated(text, 400) for text in study.warnings]
     lines.append("Each method is compared with the baseline; p-values are corrected for all of them (Holm).")
     return Page(
@@ -50,7 +49,7 @@ def baseline_page(study: BaselineStudy, document: Mapping[str, Any], files: Sequ
         f"{counted(int(study.found.base.budgets[-1]), 'sample')}",
         answer=_answer(study),
         sections=(
-            Section("Figures", drawn),
+            drawn,
             Section("Tables", (gains, _finders(study, document), guardrail_table(study.guardrails))),
         ),
         cautions=list(dict.fromkeys(lines)),

@@ -8,7 +8,7 @@ from coverjax.corrections.aggregates import NOT_MEASURED, Reach, Summary
 from coverjax.corrections.comparing import SystemsComparison
 from coverjax.corrections.competence import REPLAY_GATE, Competence
 from coverjax.inference.units import Interval
-from coverjax.report.html import Figure, Page, Section, Table, isolated, provenance
+from coverjax.report.html import Page, Section, Table, figures_of, isolated, provenance
 from coverjax.report.tables import few_budgets, ranges
 from coverjax.report.text import counted
 
@@ -51,7 +51,10 @@ def run_page(
     return Page(
         title=f"Corrections to competence of {isolated(found.system)}",
         answer=_answer(parts, float(told["level"])),
-        sections=(_drawn(files, table), Section("Tables", (_overview(parts), table))),
+        sections=(
+            figures_of(TITLES, MEANING, files, lambda stem: table),
+            Section("Tables", (_overview(parts), table)),
+        ),
         cautions=cautions,
         provenance=provenance(told),
         files=files,
@@ -77,16 +80,11 @@ def comparison_page(found: SystemsComparison, told: Mapping[str, Any], files: Se
             f"By a simultaneous {level} band: {said}.",
             f"a is {isolated(found.a.system)}, b is {isolated(found.b.system)}.",
         ),
-        sections=(_drawn(files, table), Section("Tables", (table,))),
+        sections=(figures_of(TITLES, MEANING, files, lambda stem: table), Section("Tables", (table,))),
         cautions=[*found.warnings, *(f"Not measured: {text}" for text in NOT_MEASURED)],
         provenance=provenance(told),
         files=files,
     )
-
-
-def _drawn(files: Sequence[str], table: Table) -> Section:
-    stems = [stem for stem in TITLES if f"{stem}.svg" in files]
-    return Section("Figures", [Figure(stem, TITLES[stem], MEANING[stem], table) for stem in stems])
 
 
 def _answer(parts: Mapping[str, Summary], level: float) -> list[str]:

@@ -16,7 +16,7 @@ from coverjax.report.estimate_tables import (
     overview_table,
     times_table,
 )
-from coverjax.report.html import Figure, Page, Section, isolated, provenance
+from coverjax.report.html import Page, Section, figures_of, isolated, provenance
 from coverjax.report.page_tables import guardrail_table, utility_table
 from coverjax.report.study import KindStudy, Study
 from coverjax.report.tables import ranges
@@ -78,8 +78,7 @@ def estimate_page(study: Study, document: Mapping[str, Any], files: Sequence[str
         document: its summary, for where it came from.
         files: what stands beside the page; figures among them are shown.
     """
-    stems = [stem for stem in TITLES if f"{stem}.svg" in files]
-    drawn = [Figure(stem, TITLES[stem], MEANING[stem], figure_numbers(study, stem)) for stem in stems]
+    drawn = figures_of(TITLES, MEANING, files, lambda stem: figure_numbers(study, stem))
     tables = [overview_table(study), times_table(study)]
     if study.comparisons:
         tables.append(comparison_table(study))
@@ -91,7 +90,7 @@ def estimate_page(study: Study, document: Mapping[str, Any], files: Sequence[str
     return Page(
         title=f"Coverage of strategies within {counted(study.budget, 'sample')}",
         answer=_answer(study),
-        sections=(Section("Figures", drawn), Section("Tables", tables)),
+        sections=(drawn, Section("Tables", tables)),
         cautions=_cautions(study),
         provenance=provenance(document),
         files=files,

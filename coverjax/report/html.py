@@ -17,7 +17,7 @@ import dataclasses
 import functools
 import math
 import pathlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from coverjax.report.inline_svg import inline_svg
@@ -80,6 +80,24 @@ class Section:
 
     title: str
     parts: Sequence[Part]
+
+
+def figures_of(
+    titles: Mapping[str, str],
+    meaning: Mapping[str, str],
+    files: Sequence[str],
+    numbers: Callable[[str], Table | None],
+) -> Section:
+    """Return the section of the figures that were drawn.
+
+    Args:
+        titles: by stem, in the order of the page.
+        meaning: by stem, what each shows.
+        files: what stands beside the page.
+        numbers: from a stem to the numbers behind the figure.
+    """
+    stems = [stem for stem in titles if f"{stem}.svg" in files]
+    return Section("Figures", [Figure(stem, titles[stem], meaning[stem], numbers(stem)) for stem in stems])
 
 
 @dataclasses.dataclass(frozen=True)

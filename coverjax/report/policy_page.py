@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from coverjax.inference.of_curves import curve_interval
-from coverjax.report.html import Figure, Page, Section, Table, provenance
+from coverjax.report.html import Page, Section, Table, figures_of, provenance
 from coverjax.report.policy_study import TAUS, PolicyLine, PolicyStudy
 from coverjax.report.tables import few_budgets
 from coverjax.report.text import counted
@@ -56,15 +56,14 @@ def policy_page(study: PolicyStudy, told: Mapping[str, Any], files: Sequence[str
         told: its document, for where it came from.
         files: what stands beside the page; figures among them are shown.
     """
-    stems = [stem for stem in TITLES if f"{stem}.svg" in files]
-    drawn = [Figure(stem, TITLES[stem], MEANING[stem], _numbers(study, stem)) for stem in stems]
+    drawn = figures_of(TITLES, MEANING, files, lambda stem: _numbers(study, stem))
     kind = "Simulated" if simulated(study) else "Exact"
     return Page(
         title=f"{kind} coverage of {counted(len(study.lines), 'policy', 'policies')} within "
         f"{counted(study.budget, 'draw')}",
         answer=policy_answer(study),
         sections=(
-            Section("Figures", drawn),
+            drawn,
             Section("Tables", (_overview(study), _times(study), _information(study))),
         ),
         cautions=policy_cautions(study),

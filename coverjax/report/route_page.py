@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from coverjax.report.html import Figure, Page, Section, Table, isolated, provenance
+from coverjax.report.html import Page, Section, Table, figures_of, isolated, provenance
 from coverjax.report.route_text import answer_text
 from coverjax.report.text import counted
 from coverjax.routing.answers import STACK_INTERNAL, Answer
@@ -35,8 +35,7 @@ def route_page(result: StudyResult, document: Mapping[str, Any], files: Sequence
         document: its summary, for where it came from.
         files: what stands beside the page; figures among them are shown.
     """
-    stems = [stem for stem in TITLES if f"{stem}.svg" in files]
-    drawn = [Figure(stem, TITLES[stem], MEANING[stem], _numbers(result, stem)) for stem in stems]
+    drawn = figures_of(TITLES, MEANING, files, lambda stem: _numbers(result, stem))
     tables: list[Table] = []
     for endpoint, found in result.endpoints.items():
         tables += [_routers(endpoint, found), _contrasts(endpoint, found)]
@@ -45,7 +44,7 @@ def route_page(result: StudyResult, document: Mapping[str, Any], files: Sequence
     return Page(
         title=f"Routing study {isolated(contract.name)} under stack {isolated(contract.stack)}",
         answer=_answer(result),
-        sections=(Section("Figures", drawn), Section("Tables", [table for table in tables if table.rows])),
+        sections=(drawn, Section("Tables", [table for table in tables if table.rows])),
         cautions=_cautions(result),
         provenance=(*provenance(document), ("seal", result.seal or "none")),
         files=files,
