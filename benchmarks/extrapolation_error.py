@@ -1,6 +1,6 @@
 """Errors of extrapolated coverage: real counts and simulated populations, every estimator in one table.
 
-    python benchmarks/extrapolation_error.py --deepscaler DIR --write docs/extrapolation.md
+    python -m benchmarks.extrapolation_error --deepscaler DIR --write docs/extrapolation.md
 
 The estimator was chosen on the tables "choice" alone: the base model and simulated populations. "report"
 holds the rl model too. Each cell: `--subsamples` draws of n samples of every input (of the real counts,
@@ -21,6 +21,7 @@ import numpy as np
 from tqdm import tqdm
 
 import coverjax as cj
+from benchmarks.pages import replaced
 from coverjax.estimators.priors import Units, fit_prior
 
 CELLS = ((8, 64), (16, 64), (16, 128), (32, 64), (32, 128))
@@ -180,17 +181,6 @@ def counts_of(folder: pathlib.Path, model: str) -> np.ndarray:
 
 def table(header: tuple[str, str], rows: Iterable[str]) -> str:
     return "\n".join([*header, *rows])
-
-
-def replaced(text: str, name: str, lines: str) -> str:
-    """Return the document with one marked block replaced."""
-    begin, end = f"<!-- {name}: begin -->\n", f"\n<!-- {name}: end -->"
-    if begin not in text:
-        raise SystemExit(
-            f"the document has no line {begin.strip()!r}; add the two marks, or leave out {name}"
-        )
-    before, rest = text.split(begin)
-    return before + begin + lines + end + rest.split(end)[1]
 
 
 def main() -> None:

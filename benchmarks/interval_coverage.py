@@ -1,7 +1,7 @@
 """Measured coverage of every interval and band over inputs, on named populations of inputs.
 
-    python benchmarks/interval_coverage.py                                 print the tables
-    python benchmarks/interval_coverage.py --write docs/intervals.md       write them into the document
+    python -m benchmarks.interval_coverage                                 print the tables
+    python -m benchmarks.interval_coverage --write docs/intervals.md       write them into the document
     ... --deepscaler DIR                                                   and those on real counts
 
 Each cell draws `--replications` samples of N inputs from a population whose mean is known, computes the
@@ -11,8 +11,6 @@ stream, named by the seed and the cell, so that one cell can be re-run alone.
 
 import argparse
 import dataclasses
-import json
-import math
 import os
 import pathlib
 import zlib
@@ -23,133 +21,23 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # small products: threads on
 import numpy as np
 from tqdm import tqdm
 
+from benchmarks.pages import replaced
+from benchmarks.populations import STRATEGIES, Population, deepscaler, laws, rarefied
 from coverjax.estimators.resampling import sample_interval
 from coverjax.inference.bands import critical_value, mean_band
 from coverjax.inference.bounded import bounded_band, bounded_interval
-from coverjax.inference.cautions import TIE, UNIT, at_the_bounds
+from coverjax.inference.cautions import at_the_bounds
 from coverjax.inference.intervals import mean_interval
 from coverjax.inference.units import moments
 from coverjax.logs.log import SampleLog
 
 SIZES = (5, 10, 30, 100)
 SAMPLES = (4, 16, 64)
-STRATEGIES = 8
 BLOCK = 500
 RESAMPLES = 2_000
 BAND_DRAWS = 1_000
 FAMILY = 5
 """Inputs of a family, on average."""
-
-Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
-
-
-@dataclasses.dataclass(frozen=True)
-class Population:
-    """Inputs with values at some budgets: `draw(rng, shape)` gives [*shape, budgets], `truth` the mean.
-
-    `samples` is how many samples of each input are seen.
-    """
-
-    name: str
-    samples: int
-    budgets: tuple[int, ...]
-    truth: np.ndarray
-    draw: Draw
-    bounds: tuple[float, ...] = UNIT
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        """Least and largest value: of a fraction, or of a difference of two."""
-        return (-1.0, 1.0) if self.bounds == TIE else (0.0, 1.0)
-
-
-def rarefied(n: int, budgets: Iterable[int]) -> np.ndarray:
-    """Return 1 - C(n - c, k) / C(n, k) for c = 0..n, [n + 1, budgets], from whole numbers."""
-    return np.array([[1.0 - math.comb(n - c, k) / math.comb(n, k) for k in budgets] for c in range(n + 1)])
-
-
-def sampled(
-    name: str, samples: int, budgets: tuple[int, ...], probabilities: Draw, truth: np.ndarray
-) -> Population:
-    """Inputs with laws from `probabilities` (its last axis the strategies), each seen through a log."""
-    table = rarefied(samples, budgets)
-
-    def draw(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-        counts = rng.multinomial(samples, probabilities(rng, shape))
-        return table[counts].mean(axis=-2)
-
-    return Population(name, samples, budgets, truth, draw)
-
-
-def dirichlet(concentration: float, samples: int, budgets: tuple[int, ...]) -> Population:
-    """Laws of 8 strategies from a symmetric Dirichlet distribution: counts are Dirichlet-multinomial."""
-    rest = concentration * (STRATEGIES - 1)
-    unseen = [math.prod((rest + j) / (concentration + rest + j) for j in range(k)) for k in budgets]
-    return sampled(
-        f"Dirichlet {concentration:g}",
-        samples,
-        budgets,
-        lambda rng, shape: rng.dirichlet(np.full(STRATEGIES, concentration), size=shape),
-        1.0 - np.array(unseen),
-    )
-
-
-def two_tier(samples: int, budgets: tuple[int, ...]) -> Population:
-    """Every input: 2 common strategies with 95 % of the mass, 6 rare ones; inputs differ by sampling only."""
-    law = np.repeat([0.95 / 2, 0.05 / 6], [2, 6])
-    truth = [1.0 - np.mean((1.0 - law) ** k) for k in budgets]
-    return sampled(
-        "two-tier",
-        samples,
-        budgets,
-        lambda rng, shape: np.broadcast_to(law, (*shape, STRATEGIES)),
-        np.array(truth),
-    )
-
-
-def solved_or_not(samples: int, budgets: tuple[int, ...]) -> Population:
-    """pass@k of inputs that are never (20 %), always (60 %) or sometimes (rate uniform) solved."""
-    table = rarefied(samples, budgets)
-    truth = np.array([0.6 + 0.2 * (1.0 - 1.0 / (k + 1)) for k in budgets])
-
-    def draw(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-        kind = rng.random(shape)
-        rate = np.where(kind < 0.2, 0.0, np.where(kind < 0.8, 1.0, rng.random(shape)))
-        return table[rng.binomial(samples, rate)]
-
-    return Population("solved or not", samples, budgets, truth, draw)
-
-
-def deepscaler(folder: pathlib.Path, samples: int, budgets: tuple[int, ...]) -> list[Population]:
-    """pass@k of two models, and their paired difference, from {id, c, n} counts.
-
-    The population is the file: inputs are drawn with replacement, and of each `samples` of its 128 samples
-    without; the truth is pass@k of all.
-    """
-    counts = {}
-    for model in ("base", "rl"):
-        rows = [json.loads(line) for line in (folder / f"{model}.jsonl").read_text().splitlines()]
-        counts[model] = {row["id"]: row["c"] for row in rows}
-        assert {row["n"] for row in rows} == {128}
-    table, whole = rarefied(samples, budgets), rarefied(128, budgets)
-    base, rl = (np.array([counts[model][name] for name in counts["base"]]) for model in ("base", "rl"))
-
-    def values(rng: np.random.Generator, c: np.ndarray) -> np.ndarray:
-        return table[rng.hypergeometric(c, 128 - c, samples)]
-
-    def alone(c: np.ndarray) -> Draw:
-        return lambda rng, shape: values(rng, c[rng.integers(len(c), size=shape)])
-
-    def difference(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-        rows = rng.integers(len(base), size=shape)
-        return values(rng, rl[rows]) - values(rng, base[rows])
-
-    truth = {"base": whole[base].mean(axis=0), "rl": whole[rl].mean(axis=0)}
-    return [
-        Population("deepscaler base", samples, budgets, truth["base"], alone(base)),
-        Population("deepscaler rl", samples, budgets, truth["rl"], alone(rl)),
-        Population("deepscaler rl - base", samples, budgets, truth["rl"] - truth["base"], difference, TIE),
-    ]
 
 
 def stream(seed: int, *cell: object) -> np.random.Generator:
@@ -301,21 +189,6 @@ def measure_within(name: str, law: np.ndarray, samples: int, k: int, replication
     none = np.isnan(found.low[:, 0])
     inside = held(found, truth)[:, 0]
     return Cell((name, str(samples), str(k)), (inside.sum() / max(1, (~none).sum()), none.mean()))
-
-
-def replaced(text: str, name: str, table: str) -> str:
-    """Return the document with one marked block replaced."""
-    begin, end = f"<!-- {name}: begin -->\n", f"\n<!-- {name}: end -->"
-    before, rest = text.split(begin)
-    return before + begin + table + end + rest.split(end)[1]
-
-
-def laws(samples: int, budgets: tuple[int, ...]) -> list[Population]:
-    return [
-        *(dirichlet(c, samples, budgets) for c in (0.3, 1.0, 3.0)),
-        two_tier(samples, budgets),
-        solved_or_not(samples, budgets),
-    ]
 
 
 def quarter_and_all(samples: int) -> tuple[int, ...]:

@@ -17,6 +17,7 @@ from scipy.optimize import minimize
 import coverjax as cj
 from benchmarks import learning_adaptive, learning_ladder, learning_rl, learning_schedules
 from benchmarks.harness import Row, against, arithmetic, machine
+from benchmarks.pages import between
 
 INPUTS, LATENTS, STRATEGIES, DRAWS = 1_000, 8, 8, 16
 STEPS = 150
@@ -124,11 +125,10 @@ def write(page: pathlib.Path, name: str, text: str) -> None:
         f"<!-- learning {name}: written by benchmarks.learning -->",
         f"<!-- end of learning {name} -->",
     )
-    whole = page.read_text()
-    before, found, rest = whole.partition(begin)
-    after = rest.partition(end)[2] if found else ""
-    before = before if found else whole.rstrip("\n") + "\n\n"
-    page.write_text(f"{before}{begin}\n{text}\n{end}{after or chr(10)}")
+    text_before = page.read_text()
+    if begin not in text_before:
+        text_before = text_before.rstrip("\n") + f"\n\n{begin}\n{end}\n"
+    page.write_text(between(text_before, begin, end, text))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import numpy as np
 from tqdm import tqdm
 
 from benchmarks.harness import Row, against, arithmetic
+from benchmarks.pages import replaced
 from coverjax.inference.resampling import resampled_interval, resampled_means
 from coverjax.routing import evidence, routers
 from coverjax.routing.contracts import Inference
@@ -176,13 +177,6 @@ def markdown(cells: list[Cell], a: str, b: str) -> str:
             f"{verdict} |"
         )
     return "\n".join(lines)
-
-
-def replaced(text: str, name: str, block: str) -> str:
-    """Return a document with one marked block replaced."""
-    begin, end = f"<!-- {name}: begin -->\n", f"\n<!-- {name}: end -->"
-    before, rest = text.split(begin)
-    return before + begin + block + end + rest.split(end)[1]
 
 
 def main() -> None:

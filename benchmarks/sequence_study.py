@@ -18,6 +18,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from benchmarks.pages import between
 from coverjax._version import __version__
 from coverjax.report.sequence_tables import study_document
 from coverjax.sequences.fitting import factorize, fit_base
@@ -219,9 +220,7 @@ def _curve_row(line: dict[str, Any], names: list[str]) -> str:
 
 def write_page() -> None:
     """Write the tables between the markers of the page."""
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    after = rest.partition(END)[2]
-    PAGE.write_text(f"{before}{BEGIN}\n{page(results())}\n{END}{after}", encoding="utf-8")
+    PAGE.write_text(between(PAGE.read_text(encoding="utf-8"), BEGIN, END, page(results())), encoding="utf-8")
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ import pathlib
 import time
 
 from benchmarks import harness
+from benchmarks.pages import between
 
 MODULES = (
     "estimation",
@@ -49,9 +50,7 @@ def main() -> None:
 
 def write(page: pathlib.Path, table: str, rows: list[harness.Row], machine: str) -> None:
     """Put the table between its markers, and the rows as JSON beside the page."""
-    before, _, rest = page.read_text().partition(BEGIN)
-    after = rest.partition(END)[2]
-    page.write_text(f"{before}{BEGIN}\n{table}\n{END}{after}")
+    page.write_text(between(page.read_text(), BEGIN, END, table))
     document = {"machine": machine, "rows": [row.plain() for row in rows]}
     page.with_suffix(".json").write_text(json.dumps(document, indent=1, sort_keys=True) + "\n")
 

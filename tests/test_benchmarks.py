@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from benchmarks import harness, scaling, table
+from benchmarks import harness, pages, scaling, table
 from benchmarks.harness import Floor, Row, against, growth
 
 ROW = Row("w", "p", 3.0, (2.0, 4.0), 2.5, 1.5, 0.5, 1.5, "counted", 1e-16, 0.05, 2e6, 4e6, 10.0)
@@ -96,3 +96,12 @@ def test_floors_add_up(monkeypatch):
     assert found.seconds == pytest.approx(3.0)
     assert found.words == "1 GFlop as a float64 product, 100 MB of results, 10 million random words"
     assert harness.arithmetic(2e9, dtype="float32") == (1.0, "2 GFlop as a float32 product")
+
+
+def test_a_page_without_the_marks_is_left_alone():
+    with pytest.raises(SystemExit, match="the page must hold the lines"):
+        pages.replaced("words alone\n", "laws", "| a |")
+    with pytest.raises(SystemExit, match="the page must hold the lines"):
+        pages.between("begin\nnever closed\n", "begin", "end", "new")
+    page = "before\n<!-- laws: begin -->\nold\n<!-- laws: end -->\nafter\n"
+    assert pages.replaced(page, "laws", "new") == page.replace("old", "new")
