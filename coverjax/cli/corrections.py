@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from coverjax.cli.options import parse
-from coverjax.cli.outputs import command_line, finish, out_folder, plain
+from coverjax.cli.outputs import command_line, finish, interruptible, out_folder, plain
 from coverjax.cli.under_verbs import run_under_verb
 from coverjax.corrections.aggregates import summaries
 from coverjax.corrections.cases import scan_cases
@@ -183,7 +183,7 @@ def _run(options: RunOptions, paths: list[str]) -> Competence:
     )
     journal = None if options.out is None else options.out / "records.jsonl"
     # What a system prints, or its module, is no part of the report.
-    with _interruptible(options.out), _bar() as tell, contextlib.redirect_stdout(sys.stderr):
+    with interruptible(options.out), _bar() as tell, contextlib.redirect_stdout(sys.stderr):
         return run_cases(
             paths,
             options.system,
@@ -268,18 +268,6 @@ def _setting(text: str) -> tuple[str, Any]:
         return name, json.loads(value)
     except json.JSONDecodeError:
         return name, value
-
-
-@contextlib.contextmanager
-def _interruptible(out: pathlib.Path | None) -> Iterator[None]:
-    """Say what is kept when the user stops a run."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if out is None:
-            raise
-        print(f"\ncoverjax: interrupted; {out} keeps what is finished: --resume goes on", file=sys.stderr)
-        raise SystemExit(130) from None
 
 
 @contextlib.contextmanager

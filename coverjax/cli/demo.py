@@ -6,10 +6,9 @@ import sys
 from collections.abc import Sequence
 from typing import Literal
 
-from coverjax.cli.options import parse
+from coverjax.cli.options import check_seed, parse
 from coverjax.cli.outputs import command_line, finish, out_folder, plain
 from coverjax.cli.progress import Progress
-from coverjax.foundation.checks import InputError
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,8 +34,7 @@ class DemoOptions:
 def run(argv: Sequence[str]) -> None:
     """Run the verb with these arguments."""
     options = parse(DemoOptions, "demo", argv)
-    if not 0 <= options.seed < 1 << 32:
-        raise InputError(f"--seed: must be a whole number from 0 to 2^32 - 1; got {options.seed}")
+    check_seed(options.seed)
     with out_folder(options.out) as part, Progress("demo") as progress:
         # Imported here: a place that can't be written to is said before anything slow is loaded.
         from coverjax.demo.ladder import climb, ladder_document, ladder_page, ladder_text

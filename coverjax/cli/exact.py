@@ -22,24 +22,9 @@ def run(argv: Sequence[str]) -> None:
     """Run the verb with these arguments."""
     options = parse_with_file(ExactOptions, "exact", argv)
 
-    def produce(policy: Any, law: Any, name: str) -> Curves:
-        from coverjax.closed_form.forms import exact
+    def produce(policy: Any, law: Any) -> Curves:
+        from coverjax.report.policy_study import exact_curves
 
-        return exact(policy, law, options.budget, options.coverage, ("default", "count_law"))
+        return exact_curves(policy, law, options.budget, options.coverage)
 
-    report_policies("exact", options, _with_law_if_practical(produce, options))
-
-
-def _with_law_if_practical(produce: Any, options: ExactOptions) -> Any:
-    """The count law (for T below 1) where it is practical; without it where it isn't."""
-    from coverjax.foundation.checks import InputError
-
-    def either(policy: Any, law: Any, name: str) -> Curves:
-        from coverjax.closed_form.forms import exact
-
-        try:
-            return produce(policy, law, name)
-        except InputError:
-            return exact(policy, law, options.budget, options.coverage)
-
-    return either
+    report_policies("exact", options, produce)

@@ -2,7 +2,6 @@
 
 import dataclasses
 import inspect
-import json
 import math
 import pathlib
 from collections.abc import Callable, Sequence
@@ -10,7 +9,8 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
-from coverjax.cli.outputs import command_line, finish, out_folder, plain
+from coverjax.cli.options import check_seed
+from coverjax.cli.outputs import command_line, file_facts, finish, out_folder, plain
 from coverjax.cli.progress import Progress
 from coverjax.curves import Curves
 from coverjax.foundation.checks import InputError
@@ -144,7 +144,7 @@ OUTPUTS = (
 
 
 def report_policies(
-    verb: str, options: LawOptions, produce: Callable[[Any, OutcomeLaw | RouterGenerator, Any], Curves]
+    verb: str, options: LawOptions, produce: Callable[[Any, OutcomeLaw | RouterGenerator], Curves]
 ) -> None:
     """Make the curves of every policy, study them, write and print the report.
 
@@ -162,7 +162,7 @@ def report_policies(
         for name, policy in chosen_policies(options.policy, law).items():
             progress.step(f"{verb} {name}")
             try:
-                curves[name] = produce(policy, law, name)
+                curves[name] = produce(policy, law)
             except InputError as error:
                 if options.policy or name in REFERENCES:
                     raise
@@ -175,21 +175,16 @@ def report_policies(
             command=command_line(verb, options),
             options=plain(options),
             seed=options.seed,
-            files=_files(options),
+            files=file_facts(
+                getattr(options, "file", None),
+                options.law,
+                options.declared,
+                *(text for text in options.policy if pathlib.Path(text).is_file()),
+            ),
         )
-        document_text = to_json(told)
-        text = document_text if options.json else policy_text(study)
-        written = [] if part is None else write_study(study, document_text, part, progress)
+        text = to_json(told) if options.json else policy_text(study)
+        written = [] if part is None else write_study(study, told, part, progress)
     finish(options.out, written, text)
-
-
-def _files(options: LawOptions) -> list[dict[str, Any]]:
-    """Facts of the files that the options name: the law, its declared strategies, the options, policies."""
-    from coverjax.logs.files import facts
-
-    named = [getattr(options, name, None) for name in ("file", "law", "declared")]
-    named += [text for text in options.policy if pathlib.Path(text).is_file()]
-    return [facts(str(path)) for path in dict.fromkeys(map(str, filter(None, named)))]
 
 
 def _check(options: LawOptions) -> None:
@@ -198,8 +193,7 @@ def _check(options: LawOptions) -> None:
         raise InputError(f"--budget: must be at least 1 draw and below 2^53; got {options.budget}")
     if not (math.isfinite(options.rare_below) and options.rare_below > 0):
         raise InputError(f"--rare-below: must be a finite number above 0; got {options.rare_below}")
-    if not 0 <= options.seed < 1 << 32:
-        raise InputError(f"--seed: must be a whole number from 0 to 2^32 - 1; got {options.seed}")
+    check_seed(options.seed)
     if options.family == "two_tier" and not 0 < options.common < options.strategies:
         raise InputError(
             f"--common: must be at least 1 and below --strategies, {options.strategies}; got {options.common}"
@@ -207,14 +201,14 @@ def _check(options: LawOptions) -> None:
 
 
 def write_study(
-    study: Any, text: str, part: pathlib.Path, progress: Progress, more: Sequence[str] = ()
+    study: Any, told: dict[str, Any], part: pathlib.Path, progress: Progress, more: Sequence[str] = ()
 ) -> list[str]:
     """Write page, tables, figures and the summary of a study into a folder; return the files' names, `more`
     too.
 
     Args:
         study: what was found.
-        text: its document, as JSON; the page takes from it where it came from.
+        told: its document; the page takes from it where it came from.
         part: the folder.
         progress: told of each step.
         more: files of the verb that stand in the folder already; the page shows and names them too.
@@ -228,8 +222,8 @@ def write_study(
     progress.step("writing tables")
     write_policy_curves(study, part / "curves.csv")
     write_policy_curves(study, part / "inputs.csv", by_input=True)
-    write_json(part / "summary.json", text)
+    write_json(part / "summary.json", told)
     figures = write_policy_figures(study, part, progress.step)
     written = [*more, "curves.csv", "inputs.csv", "summary.json", *figures]
     progress.step("writing the page")
-    return [write_page(policy_page(study, json.loads(text), written), part), *written]
+    return [write_page(policy_page(study, told, written), part), *written]

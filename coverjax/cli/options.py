@@ -22,6 +22,16 @@ _EDGES = ("╭", "╰", "+")
 """Top and bottom of a box, in line drawing or plain characters; its title says again what the words say."""
 
 
+def check_seed(seed: int) -> None:
+    """Raise where a seed is none.
+
+    Raises:
+        InputError: it is below 0 or above 2^32 - 1.
+    """
+    if not 0 <= seed < 1 << 32:
+        raise InputError(f"--seed: must be a whole number from 0 to 2^32 - 1; got {seed}")
+
+
 def parse(options: type[Options], verb: str, argv: Sequence[str], default: Any = None) -> Options:
     """Return the options of a verb from its arguments.
 

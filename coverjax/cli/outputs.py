@@ -11,7 +11,7 @@ from typing import Any
 
 import tyro
 
-from coverjax.foundation.checks import listed
+from coverjax.foundation.checks import InputError, listed
 from coverjax.foundation.files import whole_folder
 
 PLACES = frozenset({"out", "json", "file", "resume", "workers"})
@@ -31,6 +31,42 @@ def out_folder(out: pathlib.Path | None, own: Sequence[str] = ()) -> Iterator[pa
     else:
         with whole_folder(out, own) as part:
             yield part
+
+
+@contextlib.contextmanager
+def interruptible(out: pathlib.Path | None, unfinished: str = "") -> Iterator[None]:
+    """Say what is kept when the user stops a run that can go on.
+
+    Args:
+        out: the run's folder; without one nothing is kept.
+        unfinished: the file in it that holds what is kept; without it the folder always keeps something.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        if out is None or not (out / unfinished).exists():
+            raise
+        print(f"\ncoverjax: interrupted; {out} keeps what is finished: --resume goes on", file=sys.stderr)
+        raise SystemExit(130) from None
+
+
+def refuse_unfinished(path: pathlib.Path, what: str, resume: bool) -> None:
+    """Raise where an unfinished run is there and is not to be resumed.
+
+    Raises:
+        InputError: it is there.
+    """
+    if path.exists() and not resume:
+        raise InputError(
+            f"{path}: an unfinished {what} is there: resume it (--resume), or remove the file to start anew"
+        )
+
+
+def file_facts(*paths: pathlib.Path | str | None) -> list[dict[str, Any]]:
+    """Return path, sha256 and bytes of the files that a result depends on, each once; None is left out."""
+    from coverjax.logs.files import facts
+
+    return [facts(path) for path in dict.fromkeys(str(path) for path in paths if path is not None)]
 
 
 def finish(out: pathlib.Path | None, written: Sequence[str], text: str) -> None:

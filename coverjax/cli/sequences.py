@@ -1,16 +1,22 @@
 """`coverjax sequences`: fit a base model, factorize it, draw logs from it, evaluate and explore with it."""
 
-import contextlib
 import dataclasses
 import pathlib
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal
 
 import tyro
 
-from coverjax.cli.options import parse_with_file
-from coverjax.cli.outputs import command_line, finish, out_folder, plain
+from coverjax.cli.options import check_seed, parse_with_file
+from coverjax.cli.outputs import (
+    command_line,
+    file_facts,
+    finish,
+    interruptible,
+    out_folder,
+    plain,
+    refuse_unfinished,
+)
 from coverjax.cli.under_verbs import run_under_verb
 from coverjax.foundation.checks import InputError
 
@@ -185,11 +191,11 @@ def factorize_command(options: FactorizeOptions) -> None:
 
 def _fitted(options: FitOptions, verb: str) -> None:
     _check_fit(options, verb)
-    from coverjax.report.plain import to_json
+    from coverjax.report.plain import to_json, write_json
     from coverjax.report.sequence_tables import fit_document, fit_text, write_fit_history
 
     assert options.out is not None
-    with out_folder(options.out) as part, _interruptible(options.out):
+    with out_folder(options.out) as part, interruptible(options.out, UNFINISHED):
         assert part is not None
         model, history = _fit(options, options.out / UNFINISHED)
         model.save(part / MODEL)
@@ -200,10 +206,10 @@ def _fitted(options: FitOptions, verb: str) -> None:
             verb=f"sequences {verb}",
             command=command_line(f"sequences {verb}", options),
             options=plain(options),
-            files=_files(options),
+            files=file_facts(options.file, getattr(options, "base", None)),
         )
         text = to_json(told)
-        (part / "summary.json").write_text(text, encoding="utf-8", newline="\n")
+        write_json(part / "summary.json", text)
     (options.out / UNFINISHED).unlink(missing_ok=True)
     finish(
         options.out,
@@ -217,54 +223,25 @@ def _fit(options: FitOptions, unfinished: pathlib.Path) -> tuple[Any, dict[str, 
 
     from coverjax.sequences.fitting import factorize, fit_base
     from coverjax.sequences.language_model import LanguageModel
-    from coverjax.sequences.studies import named_task
+    from coverjax.sequences.tasks.registry import task
 
     key = jax.random.key(options.seed)
     names = ("size", "steps", "batch", "learning_rate", "warmup", "texts", "held_out", "every")
     given = {name: getattr(options, name) for name in names} | {"checkpoint": unfinished}
     if not isinstance(options, FactorizeOptions):
-        return fit_base(key, named_task(options.task), **given)
+        return fit_base(key, task(options.task), **given)
     base = None if options.base is None else LanguageModel.read(options.base)
     name = options.task or (base.task if base is not None else "list_summation")
     more = ("objective", "latents", "beta", "alpha", "gamma", "hold", "fade")
     given |= {name: getattr(options, name) for name in more}
-    return factorize(key, named_task(name), base, **given)
+    return factorize(key, task(name), base, **given)
 
 
 def _check_fit(options: FitOptions, verb: str) -> None:
-    _check_seed(options.seed)
+    check_seed(options.seed)
     if options.out is None:
         raise InputError(f"coverjax sequences {verb}: needs --out, the folder for the model")
-    unfinished = options.out / UNFINISHED
-    if unfinished.exists() and not options.resume:
-        raise InputError(
-            f"{unfinished}: an unfinished fit is there: resume it (--resume), or remove the file to start "
-            "anew"
-        )
-
-
-def _check_seed(seed: int) -> None:
-    if not 0 <= seed < 1 << 32:
-        raise InputError(f"--seed: must be a whole number from 0 to 2^32 - 1; got {seed}")
-
-
-@contextlib.contextmanager
-def _interruptible(out: pathlib.Path) -> Iterator[None]:
-    """Say what is kept when the user stops a fit."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if not (out / UNFINISHED).exists():
-            raise
-        print(f"\ncoverjax: interrupted; {out} keeps what is finished: --resume goes on", file=sys.stderr)
-        raise SystemExit(130) from None
-
-
-def _files(options: Any) -> list[dict[str, Any]]:
-    from coverjax.logs.files import facts
-
-    paths = [getattr(options, name, None) for name in ("file", "model", "base")]
-    return [facts(str(path)) for path in paths if path is not None]
+    refuse_unfinished(options.out / UNFINISHED, "fit", options.resume)
 
 
 # -- draw and evaluate -----------------------------------------------------------------------------
@@ -280,19 +257,19 @@ def _model(path: pathlib.Path | None, verb: str) -> Any:
 
 def draw_command(options: DrawOptions) -> None:
     """Draw, write, print."""
-    _check_seed(options.seed)
+    check_seed(options.seed)
     import jax
     import numpy as np
 
     from coverjax.logs.writing import write_declared, write_log
-    from coverjax.report.plain import to_json
+    from coverjax.report.plain import to_json, write_json
     from coverjax.report.sequence_tables import draw_document, draw_text, write_texts
     from coverjax.sequences.generation import draw
     from coverjax.sequences.roles import inputs_of
-    from coverjax.sequences.studies import named_task
+    from coverjax.sequences.tasks.registry import task
 
     model = _model(options.model, "draw")
-    subject = named_task(options.task or model.task)
+    subject = task(options.task or model.task)
     inputs = inputs_of(subject, np.random.default_rng(options.seed), options.inputs, options.role)
     latents = None
     if options.latents == "each":
@@ -314,7 +291,7 @@ def draw_command(options: DrawOptions) -> None:
             drawn,
             command=command_line("sequences draw", options),
             options=plain(options),
-            files=_files(options),
+            files=file_facts(options.file, options.model),
         )
         text = to_json(told)
         written = []
@@ -322,27 +299,28 @@ def draw_command(options: DrawOptions) -> None:
             write_log(drawn.log, part / "log.jsonl")
             write_declared(drawn.log, part / "declared.csv")
             write_texts(drawn, part / "texts.csv")
-            (part / "summary.json").write_text(text, encoding="utf-8", newline="\n")
+            write_json(part / "summary.json", text)
             written = ["log.jsonl", "declared.csv", "texts.csv", "summary.json"]
     finish(options.out, written, text if options.json else draw_text(drawn))
 
 
 def evaluate_command(options: EvaluateOptions) -> None:
     """Evaluate and explore, write, print."""
-    _check_seed(options.seed)
+    check_seed(options.seed)
     import jax
 
     from coverjax.report.plain import to_json
     from coverjax.report.sequence_tables import study_document, study_text, write_study
     from coverjax.sequences.language_model import LanguageModel
-    from coverjax.sequences.studies import judged, named_task
+    from coverjax.sequences.studies import judged
+    from coverjax.sequences.tasks.registry import task
 
     model = _model(options.model, "evaluate")
     base = None if options.base is None else LanguageModel.read(options.base)
     with out_folder(options.out) as part:
         study = judged(
             jax.random.key(options.seed),
-            named_task(model.task),
+            task(model.task),
             model,
             base,
             development=options.development,
@@ -358,7 +336,7 @@ def evaluate_command(options: EvaluateOptions) -> None:
             level=options.level,
             command=command_line("sequences evaluate", options),
             options=plain(options),
-            files=_files(options),
+            files=file_facts(options.file, options.model, options.base),
         )
         text = to_json(told)
         written = [] if part is None else write_study(study, text, part, options.level)

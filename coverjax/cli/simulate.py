@@ -27,7 +27,7 @@ def run(argv: Sequence[str]) -> None:
     """Run the verb with these arguments."""
     options = parse_with_file(SimulateOptions, "simulate", argv)
 
-    def produce(policy: Any, law: Any, name: str) -> Curves:
+    def produce(policy: Any, law: Any) -> Curves:
         import jax
 
         from coverjax.montecarlo.scan import simulate

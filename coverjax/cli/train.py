@@ -3,13 +3,20 @@
 import contextlib
 import dataclasses
 import pathlib
-import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from coverjax.cli.laws import LawChoice, chosen_policies, law_of
-from coverjax.cli.options import parse_with_file
-from coverjax.cli.outputs import command_line, finish, out_folder, plain
+from coverjax.cli.options import check_seed, parse_with_file
+from coverjax.cli.outputs import (
+    command_line,
+    file_facts,
+    finish,
+    interruptible,
+    out_folder,
+    plain,
+    refuse_unfinished,
+)
 from coverjax.cli.progress import Progress
 from coverjax.curves import Curves
 from coverjax.foundation.checks import InputError, shown
@@ -97,57 +104,49 @@ def run(argv: Sequence[str]) -> None:
     """Run the verb with these arguments."""
     options = parse_with_file(TrainOptions, "train", argv)
     _check(options)
+    from coverjax.policy.registry import TRAINED
     from coverjax.report.plain import to_json
     from coverjax.report.policy_study import document
     from coverjax.report.policy_tables import policy_text
     from coverjax.report.training_report import training_facts, training_text
 
-    with out_folder(options.out) as part, _interruptible(options.out):
+    with out_folder(options.out) as part, interruptible(options.out, UNFINISHED):
         with _named(options):
             policy, training = _trained(options)
         told = document(
-            training.study, verb="train", command=command_line("train", options), options=plain(options)
+            training.study,
+            verb="train",
+            command=command_line("train", options),
+            options=plain(options),
+            seed=options.seed,
+            files=file_facts(
+                options.file,
+                options.law,
+                options.declared,
+                *(text for text in (options.policy, *options.against) if text.endswith(TRAINED)),
+            ),
         )
-        told |= {"training": training_facts(training), "files": _files(options)}
-        text = to_json(told)
-        written = [] if part is None else _write(policy, training, text, part)
+        told["training"] = training_facts(training)
+        written = [] if part is None else _write(policy, training, told, part)
     if options.out is not None:
         (options.out / UNFINISHED).unlink(missing_ok=True)
     finish(
         options.out,
         written,
-        text if options.json else f"{training_text(training)}\n{policy_text(training.study)}",
+        to_json(told) if options.json else f"{training_text(training)}\n{policy_text(training.study)}",
     )
 
 
 def _check(options: TrainOptions) -> None:
     """Refuse before any work what can be refused."""
-    if not 0 <= options.seed < 1 << 32:
-        raise InputError(f"--seed: must be a whole number from 0 to 2^32 - 1; got {options.seed}")
+    check_seed(options.seed)
     if options.runs < 1:
         raise InputError(f"--runs: must be at least 1; got {options.runs}")
     if options.out is None:
         if options.resume:
             raise InputError("--resume: needs --out, the folder of the unfinished training")
         return
-    unfinished = options.out / UNFINISHED
-    if unfinished.exists() and not options.resume:
-        raise InputError(
-            f"{unfinished}: an unfinished training is there: resume it (--resume), or remove the file to "
-            "start anew"
-        )
-
-
-@contextlib.contextmanager
-def _interruptible(out: pathlib.Path | None) -> Iterator[None]:
-    """Say what is kept when the user stops a training."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if out is None or not (out / UNFINISHED).exists():
-            raise
-        print(f"\ncoverjax: interrupted; {out} keeps what is finished: --resume goes on", file=sys.stderr)
-        raise SystemExit(130) from None
+    refuse_unfinished(options.out / UNFINISHED, "training", options.resume)
 
 
 @contextlib.contextmanager
@@ -259,14 +258,17 @@ def _study(
     options: TrainOptions, model: Any, trained: dict[str, Any], others: dict[str, Any], progress: Progress
 ) -> Any:
     """Study the trained policy and the others on a model; who can't be had is named with the reason."""
-    from coverjax.report.policy_study import study_policies
+    import jax
+
+    from coverjax.report.policy_study import curves_of, study_policies
 
     curves: dict[str, Curves] = {}
     refused: dict[str, str] = {}
     for name, policy in (trained | others).items():
         progress.step(f"curves of {name}")
         try:
-            curves[name] = _curves(options, policy, model)
+            key = jax.random.key(options.seed)  # common random numbers where curves are simulated
+            curves[name] = curves_of(key, policy, model, options.budget, options.runs, options.coverage)
         except InputError as error:
             if options.against or name in trained:
                 raise
@@ -275,38 +277,10 @@ def _study(
     return study_policies(curves, *references, rare_below=options.rare_below, refused=refused)
 
 
-def _curves(options: TrainOptions, policy: Any, model: Any) -> Curves:
-    """Return exact curves, simulated ones where there are none."""
-    import jax
-
-    from coverjax.closed_form.forms import exact
-    from coverjax.montecarlo.scan import simulate
-
-    wanted = ("default", "count_law")
-    for include in (wanted, "default"):  # the count law tells T below 1, where it is practical
-        with contextlib.suppress(InputError):
-            return exact(policy, model, options.budget, options.coverage, include)
-    key = jax.random.key(options.seed)
-    return simulate(key, policy, model, options.budget, options.runs, options.coverage, wanted)
-
-
 # -- what is written -------------------------------------------------------------------------------
 
 
-def _files(options: TrainOptions) -> list[dict[str, Any]]:
-    """Return the facts of the files that the result depends on."""
-    from coverjax.logs.files import facts
-    from coverjax.policy.registry import TRAINED
-
-    read = [
-        options.law,
-        options.declared,
-        *(p for p in (options.policy, *options.against) if p.endswith(TRAINED)),
-    ]
-    return [facts(str(path)) for path in read if path is not None]
-
-
-def _write(policy: Any, training: Any, text: str, part: pathlib.Path) -> list[str]:
+def _write(policy: Any, training: Any, told: dict[str, Any], part: pathlib.Path) -> list[str]:
     from coverjax.cli.laws import write_study
     from coverjax.report.training_report import write_history, write_training_figures
 
@@ -315,7 +289,7 @@ def _write(policy: Any, training: Any, text: str, part: pathlib.Path) -> list[st
         write_history(training, part / "history.csv")
         figures = write_training_figures(training, part, progress.step)
         more = [POLICY, "history.csv", *figures]
-        return write_study(training.study, text, part, progress, more)
+        return write_study(training.study, told, part, progress, more)
 
 
 def _saved(policy: Any) -> Any:

@@ -10,7 +10,6 @@ import numpy as np
 from coverjax.closed_form.forms import exact
 from coverjax.curves import Curves
 from coverjax.demo.rungs import Preset, Rung, Shelf, Step
-from coverjax.foundation.checks import InputError
 from coverjax.learning.training import train_policy
 from coverjax.metrics import auc
 from coverjax.model import families
@@ -28,7 +27,7 @@ from coverjax.policy.schedule import LatentSchedule
 from coverjax.report.html import Table
 from coverjax.report.policy_page import policy_page
 from coverjax.report.policy_plots import write_policy_figures
-from coverjax.report.policy_study import PolicyStudy, document, study_policies
+from coverjax.report.policy_study import PolicyStudy, curves_of, document, study_policies
 from coverjax.report.policy_tables import write_policy_curves
 
 EPS = 0.1
@@ -58,14 +57,14 @@ def known_law(shelf: Shelf, preset: Preset, seed: int, step: Step, found: Mappin
     curves: dict[str, Curves] = {}
     for policy in POLICIES:
         step(f"curves of {label(policy)}")
-        curves[label(policy)] = _curves(key, policy, model, preset)
+        curves[label(policy)] = curves_of(key, policy, model, preset.budget, preset.trials)
     trained = {}
     for name, kind in ((TRAINED, LatentIID), (SCHEDULE, LatentSchedule)):
         step(f"training a {name.removeprefix('trained ')}")
         trained[name], _ = train_policy(
             key, kind, model, preset.budget, steps=preset.steps, every=preset.steps, progress=False
         )
-        curves[name] = _curves(key, trained[name], model, preset)
+        curves[name] = curves_of(key, trained[name], model, preset.budget, preset.trials)
     step("simulating what is known exactly")
     checks = _checks(key, {name: curves[name] for name in CHECKED}, model, preset)
     study = study_policies(curves, curves["IID"], curves["OracleNoRepeat"])
@@ -78,16 +77,6 @@ def demo_model(preset: Preset, seed: int) -> RouterGenerator:
     ids = [f"input-{number + 1:02d}" for number in range(preset.inputs)]
     even = families.confusion(preset.inputs, preset.strategies, EPS)
     return RouterGenerator(shares, even.generator, ids=ids)
-
-
-def _curves(key: jax.Array, policy: Any, model: RouterGenerator, preset: Preset) -> Curves:
-    """Return exact curves, with the count law where it is practical; simulated ones where there are none."""
-    for include in (("default", "count_law"), "default"):
-        try:
-            return exact(policy, model, preset.budget, include=include)
-        except InputError:
-            continue
-    return simulate(key, policy, model, preset.budget, preset.trials, include=("default", "count_law"))
 
 
 def _optimum(model: RouterGenerator, preset: Preset) -> float:
@@ -127,7 +116,7 @@ def _told(
     step: Step,
 ) -> Rung:
     step("drawing")
-    told = document(study, verb="demo", command="coverjax demo", options={"seed": seed})
+    told = document(study, verb="demo", command="coverjax demo", options={"seed": seed}, seed=seed)
     with shelf.apart() as place:
         write_policy_curves(study, place / "curves.csv")
         files = ["curves.csv", *write_policy_figures(study, place)]

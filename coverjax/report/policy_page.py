@@ -67,7 +67,7 @@ def policy_page(study: PolicyStudy, told: Mapping[str, Any], files: Sequence[str
             Section("Tables", (_overview(study), _times(study), _information(study))),
         ),
         cautions=policy_cautions(study),
-        provenance=provenance({"seed": told["options"].get("seed"), **told}),
+        provenance=provenance(told),
         files=files,
     )
 

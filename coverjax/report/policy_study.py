@@ -4,12 +4,19 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import jax
 import numpy as np
 
+from coverjax.closed_form.forms import exact
 from coverjax.curves import Curves
 from coverjax.foundation.checks import InputError
 from coverjax.metrics import GainReport, TimeToCoverage, auc, gain_report, gain_split, time_to_coverage
+from coverjax.montecarlo.scan import simulate
+from coverjax.policy.stage import LawOrModel
 from coverjax.report.plain import number
+
+WITH_LAW = ("default", "count_law")
+"""What a report asks for; the count law tells T below 1."""
 
 TAUS = (0.5, 0.8, 1.0)
 
@@ -164,13 +171,39 @@ def mean_stderr(curves: Curves) -> list[float | None] | None:
     return [number(value) for value in np.sqrt((used**2).sum(axis=0)) / max(1, len(used))]
 
 
+def exact_curves(policy: Any, law: LawOrModel, budget: int, coverage: str = "raw") -> Curves:
+    """Return exact curves, with the count law (for T below 1) where it is practical.
+
+    Raises:
+        InputError: as `exact` without the count law.
+    """
+    try:
+        return exact(policy, law, budget, coverage, WITH_LAW)
+    except InputError:
+        return exact(policy, law, budget, coverage)
+
+
+def curves_of(
+    key: jax.Array, policy: Any, law: LawOrModel, budget: int, trials: int, coverage: str = "raw"
+) -> Curves:
+    """Return exact curves, simulated ones where there are none.
+
+    Raises:
+        InputError: as `simulate`.
+    """
+    try:
+        return exact_curves(policy, law, budget, coverage)
+    except InputError:
+        return simulate(key, policy, law, budget, trials, coverage, WITH_LAW)
+
+
 def document(
     study: PolicyStudy,
     *,
     verb: str,
     command: str,
     options: dict[str, Any],
-    seed: int = 0,
+    seed: int,
     files: Sequence[dict[str, Any]] = (),
 ) -> dict[str, Any]:
     """Return a study as a plain document, NaN as null.

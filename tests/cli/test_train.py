@@ -27,6 +27,7 @@ budget = 3
 steps = 20
 every = 10
 against = ["IID"]
+seed = 3
 """
 
 
@@ -63,9 +64,10 @@ def test_the_folder_holds_a_policy_its_history_and_figures(folder):
     assert not any("unfinished" in name for name in names)
     told = json.loads((out / "summary.json").read_text())
     assert told["verb"] == "train"
-    assert told["options"]["seed"] == 0
+    assert told["seed"] == told["options"]["seed"] == 3
     assert told["command"].startswith("coverjax train --law")
-    assert [file["path"] for file in told["files"]] == [str(folder / "model.csv")]
+    read = [folder / "learn.toml", folder / "model.csv"]
+    assert [file["path"] for file in told["files"]] == list(map(str, read))
     assert len(told["files"][0]["sha256"]) == 64
     assert [line["policy"] for line in told["policies"]] == ["trained LatentIID", "IID", "OracleNoRepeat"]
     facts = told["training"]
