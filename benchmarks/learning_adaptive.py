@@ -72,7 +72,7 @@ class Gap:
         count = len(self.greedy)
         gap = self.optimal - self.greedy
         residual = (self.learned - self.greedy) - self.closed * gap
-        return float(student_quantile(0.975, count - 1) * residual.std(ddof=1) / count**0.5 / gap.mean())
+        return float(student_quantile(0.95, count - 1) * residual.std(ddof=1) / count**0.5 / gap.mean())
 
 
 def random_models(seed: int, number: int, concentration: float) -> cj.RouterGenerator:

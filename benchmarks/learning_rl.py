@@ -118,5 +118,5 @@ def report(smoke: bool) -> str:
 
 
 def _told(values: np.ndarray) -> str:
-    quantile = student_quantile(0.975, len(values) - 1)
+    quantile = student_quantile(0.95, len(values) - 1)
     return f"{values.mean():.3f} ± {quantile * values.std(ddof=1) / len(values) ** 0.5:.3f}"

@@ -6,8 +6,9 @@ import time
 import numpy as np
 import pytest
 
-from benchmarks import harness, pages, scaling, table
+from benchmarks import harness, learning_adaptive, learning_rl, pages, scaling, table
 from benchmarks.harness import Floor, Row, against, growth
+from coverjax.inference.intervals import mean_interval
 
 ROW = Row("w", "p", 3.0, (2.0, 4.0), 2.5, 1.5, 0.5, 1.5, "counted", 1e-16, 0.05, 2e6, 4e6, 10.0)
 
@@ -105,3 +106,16 @@ def test_a_page_without_the_marks_is_left_alone():
         pages.between("begin\nnever closed\n", "begin", "end", "new")
     page = "before\n<!-- laws: begin -->\nold\n<!-- laws: end -->\nafter\n"
     assert pages.replaced(page, "laws", "new") == page.replace("old", "new")
+
+
+def test_what_is_learned_stands_with_its_t_interval(rng):
+    """Of a mean, and of a ratio of means whose denominator is the same everywhere."""
+    values = rng.normal(0.5, 0.1, 10)
+    found = mean_interval(values[:, None], 0.95)
+    half = (found.high[0] - found.low[0]) / 2
+    assert learning_rl._told(values) == f"{values.mean():.3f} ± {half:.3f}"
+    gap = learning_adaptive.Gap(
+        0.1, learned=2.0 + values, greedy=np.full(10, 2.0), optimal=np.full(10, 4.0), seconds=1
+    )
+    assert gap.closed == pytest.approx(values.mean() / 2.0)
+    assert gap.half_width == pytest.approx(half / 2.0)
