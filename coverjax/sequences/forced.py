@@ -11,7 +11,7 @@ from coverjax.foundation.checks import InputError, input_ids, listed, shown
 from coverjax.inference.bounded import bounded_interval
 from coverjax.logs.log import SampleLog
 from coverjax.model.router_generator import RouterGenerator
-from coverjax.sequences.tasks.base import Task
+from coverjax.sequences.tasks.base import Task, match_matrix, result_flags
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -119,22 +119,14 @@ class ForcedSamples:
                 f"results: must be [inputs, latents, samples], {len(inputs)} inputs; got shape {table.shape}"
             )
         names = [task.strategies(x) for x in inputs]
-        columns = [{name: place for place, name in enumerate(row)} for row in names]
-        matches = np.zeros((*table.shape, max(map(len, names), default=0)), bool)
-        for at, result in np.ndenumerate(table):
-            for name in result.strategy_matches or ():
-                matches[(*at, columns[at[0]][name])] = True
-        flags = {
-            short: np.vectorize(lambda result, name=name: getattr(result, name), otypes=[bool])(table)
-            for short, name in (("parsed", "parse_success"), ("valid", "structurally_valid"))
-        }
-        flags["correct"] = np.vectorize(lambda result: result.answer_correct, otypes=[bool])(table)
         return cls.from_arrays(
-            matches,
+            match_matrix(table, names),
             names=names,
             families=[task.family(x) for x in inputs],
             ids=[task.render_x(x) for x in inputs],
-            **flags,
+            parsed=result_flags(table, "parse_success"),
+            valid=result_flags(table, "structurally_valid"),
+            correct=result_flags(table, "answer_correct"),
         )
 
     @classmethod

@@ -12,11 +12,11 @@ from jaxtyping import Float, Int
 
 from coverjax._version import __version__
 from coverjax.foundation import rng
-from coverjax.foundation.checks import InputError, shown
+from coverjax.foundation.checks import InputError, shown, whole_number
 from coverjax.logs.log import SampleLog
 from coverjax.sequences.decoding import sample_tokens
 from coverjax.sequences.language_model import LanguageModel, latent_logs
-from coverjax.sequences.tasks.base import Task, ValidationResult
+from coverjax.sequences.tasks.base import Task, ValidationResult, match_matrix, result_flags
 from coverjax.sequences.tokenizer import prompts
 from coverjax.sequences.transformer import stream
 
@@ -72,8 +72,7 @@ def draw(
     Raises:
         InputError: latents for a base model, one that there is none of, or inputs that stand twice.
     """
-    if isinstance(samples, bool) or not isinstance(samples, int | np.integer) or samples < 1:
-        raise InputError(f"samples: must be a whole number >= 1; got {shown(samples)}")
+    whole_number("samples", samples)
     x_texts = tuple(task.render_x(x) for x in inputs)
     if not x_texts or len(set(x_texts)) < len(x_texts):
         raise InputError(f"inputs: must be distinct, at least one; got {len(x_texts)} with repeats")
@@ -191,20 +190,13 @@ def as_log(
         method: name of the method.
     """
     names = [task.strategies(x) for x in inputs]
-    shape = (*results.shape, max(map(len, names)))
-    matches, valid, correct = np.zeros(shape, bool), np.zeros(shape[:-1], bool), np.zeros(shape[:-1], bool)
-    column = [{name: place for place, name in enumerate(row)} for row in names]
-    for at in np.ndindex(results.shape):
-        result: ValidationResult = results[at]  # type: ignore[assignment]  # an object array's entry
-        valid[at], correct[at] = result.structurally_valid, result.answer_correct
-        for name in result.strategy_matches or ():
-            matches[(*at, column[at[0]][name])] = True
-    declared = np.arange(shape[-1]) < np.array([len(row) for row in names])[:, None]
+    matches = match_matrix(results, names)
+    declared = np.arange(matches.shape[-1]) < np.array([len(row) for row in names])[:, None]
     log = SampleLog.from_arrays(
         matches,
         declared=declared,
-        valid=valid,
-        correct=correct,
+        valid=result_flags(results, "structurally_valid"),
+        correct=result_flags(results, "answer_correct"),
         ordered=ordered,
         ids=x_texts,
         labels=names,

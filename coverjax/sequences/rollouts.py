@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Int
 
 from coverjax.foundation.checks import InputError, shown
 from coverjax.learning.problem import on_device
@@ -16,7 +16,7 @@ from coverjax.model.router_generator import RouterGenerator
 from coverjax.policy.stage import Frozen, joined, knowledge, require_fit, split
 from coverjax.sequences.generation import as_log, generate, text_keys, validated
 from coverjax.sequences.language_model import LanguageModel
-from coverjax.sequences.tasks.base import Task
+from coverjax.sequences.tasks.base import Task, match_matrix
 
 
 def roll_out(
@@ -62,7 +62,7 @@ def roll_out(
     shape = (len(x_texts), trials)
     row, trial = (part.ravel() for part in np.indices(shape))
     choosing, telling = (text_keys(part, x_texts, row, trial) for part in jax.random.split(key))
-    columns = [{name: place for place, name in enumerate(task.strategies(x))} for x in inputs]
+    names = [task.strategies(x) for x in inputs]
     said: list[np.ndarray] = []
     latents: list[np.ndarray] = []
     for draw in range(budget):
@@ -70,11 +70,11 @@ def roll_out(
         chosen = _choose(numbers, facts, state, number, _words(choosing).reshape(*shape, -1), frozen)
         z = np.asarray(chosen).ravel()
         keys = jax.vmap(jax.random.fold_in, in_axes=(0, None))(jax.random.clone(telling), draw)
-        results = _said(model, task, inputs, x_texts, row, z, keys, (temperature, top_p))
-        matched = _matched(results, row, columns, known.strategies).reshape(*shape, -1)
+        results = _said(model, task, inputs, x_texts, row, z, keys, (temperature, top_p)).reshape(shape)
+        matched = match_matrix(results, names, known.strategies)
         shown_to = matched if policy.sees in ("outcomes", "oracle") else np.zeros_like(matched)
         state = _update(numbers, facts, state, number, chosen, jnp.asarray(shown_to), frozen)
-        said.append(results.reshape(shape))
+        said.append(results)
         latents.append(z.reshape(shape))
     results, z = np.stack(said, axis=-1), np.stack(latents, axis=-1)
     return as_log(task, inputs, x_texts, results, z, model.latents, ordered=True, method=method)
@@ -113,16 +113,6 @@ def _said(
     )
     texts = [text if latent >= 0 else "" for text, latent in zip(texts, z, strict=True)]
     return validated(task, [inputs[at] for at in asked], texts)
-
-
-def _matched(
-    results: np.ndarray, row: Int[np.ndarray, " runs"], columns: list[dict[str, int]], width: int
-) -> Bool[np.ndarray, "runs strategies"]:
-    matched = np.zeros((len(results), width), bool)
-    for run, (result, at) in enumerate(zip(results, row, strict=True)):
-        for name in result.strategy_matches or ():
-            matched[run, columns[at][name]] = True
-    return matched
 
 
 def _words(keys: jax.Array) -> jax.Array:

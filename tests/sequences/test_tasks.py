@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import coverjax as cj
+from coverjax.sequences.tasks.multi import Mixed
 
 NAMES = cj.sequences.task_names()
 MOST_X, MOST_Y = 24, 48
@@ -126,7 +127,14 @@ def test_blanks_around_a_text_are_not_looked_at_and_blanks_inside_are(task, inpu
         (lambda t, x: t.render((None, "a"), t.strategies()[0]), r"x: must be an input of \w+"),
         (lambda t, x: t.parse_x("what?"), "x_text: must be a prompt such as '.*'; got 'what\\?'"),
         (lambda t, x: t.split("é"), "text: must be written in the .* characters of .*; got 'é'"),
-        (lambda t, x: t.sample_inputs(np.random.default_rng(0), -1), "count: must be at least 0; got -1"),
+        (
+            lambda t, x: t.sample_inputs(np.random.default_rng(0), -1),
+            "count: must be a whole number >= 0; got -1",
+        ),
+        (
+            lambda t, x: t.sample_inputs(np.random.default_rng(0), 2.0),
+            "count: must be a whole number >= 0; got 2.0",
+        ),
         (lambda t, x: cj.sequences.task(t.name, [0.5, 0.5]), "frequencies: must give one number for each of"),
         (lambda t, x: cj.sequences.task(t.name, [2.0] + [0.0] * (len(t.strategies()) - 1)), "sum to 1"),
         (lambda t, x: cj.sequences.task("sums"), "task: must be one of list_summation.*; got 'sums'"),
@@ -137,6 +145,18 @@ def test_wrong_input_is_one_line(task, call, message):
     with pytest.raises(cj.InputError, match=message) as caught:
         call(task, x)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("x", [None, 3, "abc", {}, [1, 2], (1, [2]), ((),), np.arange(3)], ids=repr)
+def test_what_is_no_input_is_one_line_wherever_it_is_given(task, x):
+    mixture, first = cj.sequences.multi_task(), task.strategies()[0]
+    given = [(task, x, first)]
+    given += [(mixture, own, f"{task.name}/{first}") for own in (x, Mixed(task.name, x), Mixed([], 1))]
+    for subject, own, strategy in given:
+        for name, more in (("render_x", ()), ("render", (strategy,)), ("validate_y_text", ("1>1",))):
+            with pytest.raises(cj.InputError, match=r"x: must be an input of \w+, from") as caught:
+                getattr(subject, name)(own, *more)
+            assert "\n" not in str(caught.value)
 
 
 def test_tasks_load_no_jax():

@@ -6,9 +6,9 @@ from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
-from coverjax.foundation.checks import InputError, listed, shown
+from coverjax.foundation.checks import InputError, listed, shown, whole_number
 
 OUTCOMES = ("unique", "ambiguous", "off_strategy", "structurally_invalid", "parse_failure")
 """What a generated text can be, from one strategy's trace to no trace at all."""
@@ -56,8 +56,8 @@ class Sample(NamedTuple):
 class Task(abc.ABC):
     """Inputs, strategies that solve them by different visible traces, and a validator of traces.
 
-    An input x is a hashable value that `sample_input` or `parse_x` returned. Texts are sequences of tokens,
-    and each token is one character of `vocabulary()`.
+    An input x is a hashable value that `sample_input` or `parse_x` returned; what is none is an `InputError`.
+    Texts are sequences of tokens, and each token is one character of `vocabulary()`.
     """
 
     name: ClassVar[str]
@@ -109,9 +109,7 @@ class Task(abc.ABC):
 
     def sample_inputs(self, rng: np.random.Generator, count: int) -> list[Any]:
         """Draw inputs independently; the first n of a longer list are the same."""
-        if count < 0:
-            raise InputError(f"count: must be at least 0; got {shown(count)}")
-        return [self.sample_input(rng) for _ in range(count)]
+        return [self.sample_input(rng) for _ in range(whole_number("count", count, 0))]
 
     def sample_corpus(self, rng: np.random.Generator, count: int) -> list[Sample]:
         """Draw inputs and, for each, a strategy by its frequency: what a base model is fitted to."""
@@ -136,6 +134,32 @@ class Task(abc.ABC):
                 f"{shown(strange)} in {shown(text)}; vocabulary() lists them"
             )
         return list(text)
+
+
+def match_matrix(
+    results: np.ndarray, names: "Sequence[Sequence[str]]", width: int | None = None
+) -> Bool[np.ndarray, "inputs *texts strategies"]:
+    """Return which strategies each text matches, in the columns of its input's own strategies.
+
+    Args:
+        results: `ValidationResult`s, object [inputs, ...].
+        names: the declared strategies of each input, in column order.
+        width: number of columns, those that an input has no strategy for are False; the most that an input
+            has strategies when None.
+    """
+    most = max(map(len, names), default=0) if width is None else width
+    matches = np.zeros((*results.shape, most), bool)
+    for own, row, flags in zip(results, names, matches, strict=True):
+        column = {name: place for place, name in enumerate(row)}
+        for at in np.ndindex(own.shape):
+            for name in own[at].strategy_matches or ():
+                flags[(*at, column[name])] = True
+    return matches
+
+
+def result_flags(results: np.ndarray, name: str) -> Bool[np.ndarray, "*texts"]:
+    """Return one flag of every `ValidationResult` of an object array [...], by its name."""
+    return np.array([getattr(result, name) for result in results.ravel()], bool).reshape(results.shape)
 
 
 def halving(count: int) -> Float[np.ndarray, " strategies"]:

@@ -46,7 +46,7 @@ class BaseConversion(Family):
             raise ValueError("must be written in digits below the base")
         return (base, *digits)
 
-    def render_x(self, x: Any) -> str:
+    def _stated(self, x: Any) -> str:
         """Return the prompt, ``base 4 211``."""
         return f"base {x[0]} " + "".join(map(str, x[1:]))
 

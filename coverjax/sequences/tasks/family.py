@@ -65,8 +65,8 @@ class Family(Task):
         """Return the input that a prompt of the right form states, or raise ValueError, saying why not."""
 
     @abc.abstractmethod
-    def render_x(self, x: Any) -> str:
-        """Return the prompt that states x."""
+    def _stated(self, x: Any) -> str:
+        """Return the prompt that states x, an input of this family."""
 
     @abc.abstractmethod
     def _steps(self, x: Any, strategy: str) -> list[str]:
@@ -127,6 +127,11 @@ class Family(Task):
                 return x
         return x
 
+    def render_x(self, x: Hashable) -> str:
+        """Return the prompt that states x."""
+        self._worked(x)
+        return self._stated(x)
+
     def parse_x(self, x_text: str) -> Any:
         """Return the input that a prompt states.
 
@@ -135,7 +140,7 @@ class Family(Task):
         """
         match = self._PROMPT.fullmatch(x_text) if isinstance(x_text, str) else None
         if match is None:
-            example = self.render_x(self._draw(np.random.default_rng(0)))
+            example = self._stated(self._draw(np.random.default_rng(0)))
             raise InputError(f"x_text: must be a prompt such as {shown(example)}; got {shown(x_text)}")
         try:
             return self._read(match)
@@ -170,14 +175,18 @@ class Family(Task):
 
     def _worked(self, x: Any) -> tuple[dict[str, str], str]:
         """Return the steps of each strategy on x, without the final answer, and that."""
+        try:
+            hash(x)
+        except TypeError:
+            raise self._stranger(x) from None
         if not isinstance(x, tuple):
             raise self._stranger(x)
         return self._known(x)
 
     def _work(self, x: Any) -> tuple[dict[str, str], str]:
         try:
-            same = self.parse_x(self.render_x(x)) == x
-        except (TypeError, ValueError, AttributeError, IndexError):
+            same = self.parse_x(self._stated(x)) == x
+        except (TypeError, ValueError, AttributeError, LookupError):
             same = False
         if not same:
             raise self._stranger(x)

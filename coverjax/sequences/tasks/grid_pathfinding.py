@@ -56,7 +56,7 @@ class GridPathfinding(Family):
             raise ValueError("must leave a way through")
         return start, goal, walls
 
-    def render_x(self, x: Any) -> str:
+    def _stated(self, x: Any) -> str:
         """Return the prompt, ``path a1 d4 not b2,c3``."""
         start, goal, walls = x
         return f"path {start} {goal}" + (" not " + ",".join(walls) if walls else "")

@@ -60,7 +60,7 @@ class LinearEquationSolving(Family):
             raise ValueError(f"must have sides of {LARGEST} at most at its solution")
         return x
 
-    def render_x(self, x: Any) -> str:
+    def _stated(self, x: Any) -> str:
         """Return the prompt, ``solve 12x+4=6x+16``."""
         return "solve " + _text(*x)
 

@@ -39,7 +39,7 @@ class ListSummation(Family):
             raise ValueError(f"must add up to {LARGEST} at most")
         return x
 
-    def render_x(self, x: Any) -> str:
+    def _stated(self, x: Any) -> str:
         """Return the prompt, ``sum 3,5,2,7``."""
         return "sum " + ",".join(map(str, x))
 

@@ -48,7 +48,7 @@ class MultiTask(Task):
         return tuple(self._families)
 
     def _own(self, x: Any) -> tuple[Family, Any]:
-        if not isinstance(x, Mixed) or x.family not in self._families:
+        if not isinstance(x, Mixed) or x.family not in tuple(self._families):
             raise InputError(
                 f"x: must be an input of {self.name}, from sample_input or parse_x; got {shown(x)}"
             )

@@ -42,7 +42,7 @@ class MultidigitAddition(Family):
             raise ValueError("must add numbers with equally many digits")
         return int(match.group(1)), int(match.group(2))
 
-    def render_x(self, x: Any) -> str:
+    def _stated(self, x: Any) -> str:
         """Return the prompt, ``add 47+85``."""
         return "add {}+{}".format(*x)
 

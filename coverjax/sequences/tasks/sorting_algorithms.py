@@ -46,7 +46,7 @@ class SortingAlgorithms(Family):
             raise ValueError("must hold digits that are not in order yet")
         return x
 
-    def render_x(self, x: Any) -> str:
+    def _stated(self, x: Any) -> str:
         """Return the prompt, ``sort 52413``."""
         return "sort " + _text(x)
 
