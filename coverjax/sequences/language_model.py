@@ -2,8 +2,7 @@
 
 import json
 import os
-import zipfile
-from typing import Any
+from typing import Any, BinaryIO
 
 import equinox as eqx
 import jax
@@ -12,12 +11,22 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from coverjax._version import __version__
-from coverjax.foundation.checks import InputError, file_error
+from coverjax.foundation.checks import file_error, one_of, whole_number
 from coverjax.foundation.files import whole_file
+from coverjax.logs.beginnings import ZIP_FAULTS
 from coverjax.sequences.tokenizer import Tokenizer
 from coverjax.sequences.transformer import Size, Transformer, logits_of, natural_dtype, stream
 
 FORMAT = "coverjax-language-model-1"
+"""How a file is laid out."""
+
+ARITHMETIC = "decoder-1"
+"""What the numbers in a file mean: how a text is laid out and how a network computes (`transformer`). Whoever
+changes that, so that the same numbers are another model, gives it a new name: files of the old one are then
+refused."""
+
+UNNAMED = "decoder-1"
+"""The arithmetic of files that were written before it was named in them."""
 
 SPREAD = 0.5
 """How far the latents of a factorized base model start from `<none>`, in units of an embedding."""
@@ -54,8 +63,7 @@ class LanguageModel(eqx.Module):
 
     def with_latents(self, key: jax.Array, latents: int) -> "LanguageModel":
         """Return the model with new latents: each enters like `<none>` and a little noise; router uniform."""
-        if latents < 1:
-            raise InputError(f"latents: must be at least 1; got {latents}")
+        whole_number("latents", latents)
         old, new = self.network, self.tokenizer.with_latents(latents)
         first = self.tokenizer.first_latent
         none = old.embedding[new.latent(-1)]
@@ -70,10 +78,15 @@ class LanguageModel(eqx.Module):
 
         Args:
             path: the file.
-            dtype: of the numbers in it; "float16" halves the file and rounds to 3 digits.
+            dtype: of the numbers in it, "float32" or "float16", which halves the file and rounds to 3 digits.
+
+        Raises:
+            InputError: another dtype, or the place can't be written to.
         """
+        one_of("dtype", dtype, ("float32", "float16"))
         facts = {
             "format": FORMAT,
+            "arithmetic": ARITHMETIC,
             "version": __version__,
             "task": self.task,
             "words": self.tokenizer.words,
@@ -94,22 +107,45 @@ class LanguageModel(eqx.Module):
         """Read a model that `save` wrote.
 
         Raises:
-            InputError: the file is no model.
+            InputError: there is no such file, it is damaged, it is no model, or its numbers mean what another
+                version computes.
         """
         try:
             # Opened here: of a damaged archive np.load leaves its own file open.
-            with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
-                facts = json.loads(str(file["facts"]))
-                if facts["format"] != FORMAT:
-                    raise KeyError(FORMAT)
-                parts = [jnp.asarray(file[f"part{k}"], jnp.float32) for k in range(len(file.files) - 1)]
-            tokenizer = Tokenizer(tuple(facts["words"]), int(facts["latents"]))
-            network = _rebuilt(parts, int(facts["heads"]), tokenizer.size)
-            return cls(network, tokenizer, facts["task"], facts["prompt_length"], facts["text_length"])
+            with open(path, "rb") as raw:
+                facts, parts = _contents(raw)
+            tokenizer = Tokenizer(tuple(facts["words"]), facts["latents"])
+            network = _rebuilt(parts, facts["heads"], tokenizer.size)
+            lengths = [whole_number(name, facts[name]) for name in ("prompt_length", "text_length")]
+            return cls(network, tokenizer, str(facts["task"]), *lengths)
         except FileNotFoundError as error:
             raise file_error(path, None, None, "must be a file; there is none of that name") from error
-        except (OSError, EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
-            raise file_error(path, None, None, f"must be a language model of coverjax; {error}") from error
+        except OSError as error:
+            raise file_error(
+                path, None, None, f"must be a file that can be read; {error.strerror}"
+            ) from error
+        except (*ZIP_FAULTS, LookupError, TypeError) as error:
+            what = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+            raise file_error(path, None, None, f"must be a language model of coverjax; {what}") from error
+
+
+def _contents(raw: BinaryIO) -> tuple[dict[str, Any], list[jax.Array]]:
+    """Return the facts and the arrays of a file."""
+    if raw.read(4) != b"PK\x03\x04":
+        raise ValueError("it is no .npz archive")
+    raw.seek(0)
+    with np.load(raw, allow_pickle=False) as file:
+        # A checkpoint and a learned policy of coverjax have a header, which says what they are.
+        place = "header" if "header" in file.files else "facts"
+        facts = json.loads(str(file[place]))
+        if facts["format"] != FORMAT:
+            raise ValueError(f"its format is {facts['format']}, this version reads {FORMAT}")
+        meaning = facts.get("arithmetic", UNNAMED)
+        if meaning != ARITHMETIC:
+            raise ValueError(
+                f"its numbers are for {meaning}, this version computes {ARITHMETIC}: fit it anew"
+            )
+        return facts, [jnp.asarray(file[f"part{k}"], jnp.float32) for k in range(len(file.files) - 1)]
 
 
 def _rebuilt(parts: list[jax.Array], heads: int, vocabulary: int) -> Transformer:
