@@ -23,8 +23,8 @@ from coverjax._version import __version__
 from coverjax.report.sequence_tables import study_document
 from coverjax.sequences.fitting import factorize, fit_base
 from coverjax.sequences.language_model import LanguageModel
-from coverjax.sequences.studies import judged, named_task
-from coverjax.sequences.tasks.registry import task_names
+from coverjax.sequences.studies import judged
+from coverjax.sequences.tasks.registry import task, task_names
 
 FOLDER = pathlib.Path(__file__).parent / "study"
 RESULTS = pathlib.Path(__file__).parent / "study-results.jsonl"
@@ -33,9 +33,12 @@ BEGIN, END = "<!-- written by benchmarks.sequence_study -->", "<!-- end -->"
 
 BASE: dict[str, Any] = {"steps": 6000, "batch": 64, "every": 200, "texts": 40_000}
 MIXED: dict[str, Any] = {"steps": 20_000, "batch": 64, "every": 500, "size": "small", "texts": 60_000}
-SPLIT: dict[str, Any] = {"steps": 800, "batch": 64, "every": 50, "warmup": 30}
+SPLIT: dict[str, Any] = {"batch": 64, "every": 50, "warmup": 30}
+LONG, SHORT = 2000, 800
+"""Updates of a factorization: to its end, and where objectives are compared: what collapses has done so."""
+
 SEEDS = (0, 1, 2)
-COMPARED = ("list_summation", "base_conversion")
+COMPARED = ("list_summation", "sorting_algorithms")
 """The families on which all objectives are compared."""
 
 OTHERS = ("marginal", "elbo", "beta_elbo", "global", "global_token")
@@ -44,43 +47,52 @@ MEASURES = ("fidelity", "agreement", "total_variation", "unique_share", "local_c
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
-    """One factorization: of which task, with which objective, from where, with which seed."""
+    """One factorization: of which task, with which objective, from where, how long, with which seed."""
 
     task: str
     objective: str
     start: str
+    updates: int
     seed: int
 
     @property
     def name(self) -> str:
         """Its name in the results."""
-        return f"{self.task} {self.objective} from-{self.start} seed-{self.seed}"
+        return f"{self.task} {self.objective} from-{self.start} {self.updates}-updates seed-{self.seed}"
 
     @property
     def settings(self) -> dict[str, Any]:
         """The settings of its factorization."""
-        given = {**SPLIT, "objective": self.objective}
-        if self.start == "nothing":
-            given |= {"steps": BASE["steps"], "every": 200}
-        return given
+        return {**SPLIT, "objective": self.objective, "steps": self.updates}
 
 
 def cells() -> list[Cell]:
     """Return all cells, what is worth most first."""
     families = task_names()
-    first = [Cell(family, "balanced", "base", 0) for family in families]
-    compared = [Cell(family, objective, "base", 0) for family in COMPARED for objective in OTHERS]
-    seeds = [Cell(family, "balanced", "base", seed) for seed in SEEDS[1:] for family in families]
-    more = [Cell(f, objective, "base", seed) for seed in SEEDS[1:] for f in COMPARED for objective in OTHERS]
-    others = [Cell(f, "marginal", "base", seed) for seed in SEEDS for f in families if f not in COMPARED]
-    scratch = [
-        Cell(family, objective, "nothing", seed)
-        for seed in SEEDS
-        for family in COMPARED
-        for objective in ("balanced", "marginal", "elbo", "beta_elbo")
-    ]
-    mixture = [Cell("multi_task", "balanced", "base", seed) for seed in SEEDS]
-    return [*first, *compared, *mixture[:1], *seeds, *more, *others, *scratch, *mixture[1:]]
+    objectives = ("balanced", *OTHERS)
+
+    def settled(seed: int) -> list[Cell]:
+        return [Cell(family, "balanced", "base", LONG, seed) for family in families]
+
+    def compared(seed: int) -> list[Cell]:
+        return [
+            Cell(family, objective, "base", SHORT, seed) for family in COMPARED for objective in objectives
+        ]
+
+    def collapsing(seed: int) -> list[Cell]:
+        rest = [family for family in families if family not in COMPARED]
+        return [
+            Cell(family, objective, "base", SHORT, seed) for family in rest for objective in objectives[:2]
+        ]
+
+    def scratch(seed: int) -> list[Cell]:
+        return [Cell(f, o, "nothing", BASE["steps"], seed) for f in COMPARED for o in objectives[:4]]
+
+    first = [*settled(0), *compared(0), Cell("multi_task", "balanced", "base", LONG, 0)]
+    more = [part(seed) for seed in SEEDS[1:] for part in (settled, compared)]
+    rest = [part(seed) for seed in SEEDS for part in (collapsing, scratch)]
+    mixtures = [Cell("multi_task", "balanced", "base", LONG, seed) for seed in SEEDS[1:]]
+    return [*first, *(cell for part in [*more, *rest] for cell in part), *mixtures]
 
 
 def base_of(cell: Cell, progress: bool) -> LanguageModel:
@@ -93,7 +105,7 @@ def base_of(cell: Cell, progress: bool) -> LanguageModel:
         begun = time.process_time()
         model, history = fit_base(
             jax.random.key(cell.seed),
-            named_task(cell.task),
+            task(cell.task),
             checkpoint=checkpoint,
             progress=progress,
             **settings,
@@ -110,7 +122,7 @@ def base_of(cell: Cell, progress: bool) -> LanguageModel:
 def run(cell: Cell, progress: bool) -> dict[str, Any]:
     """Factorize, evaluate, explore; return the line of the results."""
     base = base_of(cell, progress)
-    subject = named_task(cell.task)
+    subject = task(cell.task)
     checkpoint = FOLDER / f"unfinished-{cell.name.replace(' ', '-')}.npz"
     begun = time.process_time()
     model, history = factorize(

@@ -15,7 +15,7 @@ from coverjax.sequences.generation import router_probs
 from coverjax.sequences.language_model import LanguageModel
 from coverjax.sequences.roles import inputs_of
 from coverjax.sequences.tasks.base import Task
-from coverjax.sequences.tasks.registry import multi_task, task
+from coverjax.sequences.tasks.registry import task
 
 FITTED = pathlib.Path(__file__).parent / "fitted"
 """Base models that come with the package; `make fitted` makes them anew."""
@@ -66,11 +66,6 @@ class Study:
     traces: dict[int, list[tuple[str, str, tuple[str, ...]]]]
 
 
-def named_task(name: str) -> Task:
-    """Return the task of that name, `multi_task` among them."""
-    return multi_task() if name == "multi_task" else task(name)
-
-
 def fitted_base(name: str) -> LanguageModel:
     """Return the base model of a task that comes with the package.
 
@@ -91,7 +86,7 @@ def quick_study(seed: int = 0, name: str = "list_summation", **settings: Any) ->
         settings: of `judged`, beside `QUICK_LOOK`.
     """
     given = QUICK_LOOK | settings
-    return study_of(jax.random.key(seed), named_task(name), fitted_base(name), fit=QUICK, **given)
+    return study_of(jax.random.key(seed), task(name), fitted_base(name), fit=QUICK, **given)
 
 
 def study_of(

@@ -97,13 +97,12 @@ def test_texts_of_a_language_model_are_read_back_as_a_log(tmp_path, monkeypatch,
 
     from coverjax.demo import language_model, read_back
     from coverjax.sequences import studies
+    from coverjax.sequences.tasks.registry import task
 
     def tiny(seed, **settings):
         fit = {"objective": "balanced", "steps": 3, "batch": 16, "beta": 4.0, "texts": 64}
         judging = {"development": 4, "test": 6, "trials": 2, "samples": 4, "policies": ("no repeat",)}
-        return studies.study_of(
-            jax.random.key(seed), studies.named_task("list_summation"), None, fit=fit, **judging
-        )
+        return studies.study_of(jax.random.key(seed), task("list_summation"), None, fit=fit, **judging)
 
     monkeypatch.setattr(language_model, "quick_study", tiny)
     shelf, steps = Shelf(tmp_path, "2"), []
