@@ -17,7 +17,7 @@ from coverjax.corrections.snapshots import Scan
 from coverjax.corrections.sweeps import Sweep, Unit, units_of
 from coverjax.corrections.systems import Factory, System, UnavailableError
 from coverjax.corrections.workers import Processes, default_workers, end_if_imported, run_here
-from coverjax.foundation.checks import InputError, shown
+from coverjax.foundation.checks import InputError, shown, whole_number
 from coverjax.logs.files import facts
 
 _AS_WRITTEN, _DEFAULT_SCAN = Sweep(), Scan()
@@ -172,8 +172,8 @@ def _lines(
     factory: Factory, units: Sequence[Unit], scan: Scan, workers: int | None, ran: list[str]
 ) -> Iterator[str]:
     """Yield the records, in worker processes where that is asked for and possible; say which in `ran`."""
-    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 0):
-        raise InputError(f"workers: must be a whole number of at least 0; got {shown(workers)}")
+    if workers is not None:
+        whole_number("workers", workers, 0)
     if not units:
         ran[0] = "nothing was left to run"
         return

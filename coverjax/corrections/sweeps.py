@@ -8,7 +8,7 @@ from typing import Any
 
 from coverjax.corrections.cases import Case
 from coverjax.corrections.tokens import found
-from coverjax.foundation.checks import InputError, shown
+from coverjax.foundation.checks import InputError, shown, whole_number
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,9 +32,7 @@ class Sweep:
 
     def __post_init__(self) -> None:
         for name, least in (("orders", 1), ("distractors", 0), ("seed", 0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise InputError(f"{name}: must be a whole number of at least {least}; got {shown(value)}")
+            whole_number(name, getattr(self, name), least)
         if len(set(self.seeds)) < len(self.seeds):
             raise InputError(f"seeds: must be distinct; got {shown(self.seeds)}")
 

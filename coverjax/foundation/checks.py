@@ -5,8 +5,10 @@ Every message says what must hold, what came and what to do. Messages about file
 """
 
 import difflib
+import operator
 from collections.abc import Hashable, Iterable, Sequence
 from os import PathLike
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +25,10 @@ def file_error(path: str | PathLike[str], line: int | None, field: str | None, m
 
 def shown(value: object, limit: int = 60) -> str:
     """Quote a value for a message: one line, cut at `limit` characters."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of more digits than Python writes
+        text = "a number of thousands of digits"
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
@@ -55,6 +60,17 @@ def one_of(name: str, value: object, allowed: Sequence[str]) -> str:
     if value not in allowed:
         raise InputError(f"{name}: must be one of {', '.join(allowed)}; got {shown(value)}")
     return str(value)
+
+
+def whole_number(name: str, value: Any, least: int = 1) -> int:
+    """Return `value` as an int if it is a whole number (not 3.0, not True) >= `least`, else raise."""
+    try:
+        number = least - 1 if isinstance(value, bool | np.bool_) else operator.index(value)
+    except TypeError:
+        number = least - 1
+    if number < least:
+        raise InputError(f"{name}: must be a whole number >= {least}; got {shown(value)}")
+    return number
 
 
 def fraction(name: str, value: float) -> float:

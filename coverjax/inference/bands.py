@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
-from coverjax.foundation.checks import InputError, fraction, shown
+from coverjax.foundation.checks import fraction, whole_number
 from coverjax.foundation.shapes import blocks
 from coverjax.inference.cautions import UNIT, cautions
 from coverjax.inference.units import (
@@ -81,8 +81,7 @@ def critical_value(
     clusters the Gaussian one; without the division the band is too narrow at small N (docs/intervals.md).
     NaN where no point has variance.
     """
-    if isinstance(multipliers, bool) or int(multipliers) != multipliers or multipliers < 1:
-        raise InputError(f"multipliers: must be a whole number of at least 1; got {shown(multipliers)}")
+    multipliers = whole_number("multipliers", multipliers)
     if flagged.all():
         return np.nan
     factor = _correlation_factor(scores[:, ~flagged])

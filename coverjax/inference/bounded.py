@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from coverjax.foundation.checks import InputError, fraction, shown
+from coverjax.foundation.checks import InputError, fraction, shown, whole_number
 from coverjax.foundation.shapes import blocks
 from coverjax.inference.cautions import UNIT
 from coverjax.inference.units import Interval, Moments, checked_values, cluster_codes, moments, natural_scale
@@ -123,8 +123,7 @@ def _checked(
 ) -> tuple[np.ndarray, Moments, float, int]:
     array = checked_values(values)
     level = fraction("level", level)
-    if isinstance(draws, bool) or int(draws) != draws or draws < 1:
-        raise InputError(f"draws: must be a whole number of at least 1; got {shown(draws)}")
+    draws = whole_number("draws", draws)
     low, high = map(float, limits)
     if not low < high:
         raise InputError(f"limits: must be a lower and a higher number; got {shown(limits)}")

@@ -6,7 +6,7 @@ import math
 import numpy as np
 from jaxtyping import Float
 
-from coverjax.foundation.checks import InputError, fraction, shown
+from coverjax.foundation.checks import InputError, fraction, whole_number
 
 _NEGLIGIBLE = 1e-18
 """Probability that may be cut off each end of a law, once a convolution."""
@@ -99,7 +99,4 @@ def sign_test(wins: int, losses: int) -> SignTest:
 
 
 def _counts(**counts: int) -> list[int]:
-    for name, value in counts.items():
-        if isinstance(value, bool) or int(value) != value or value < 0:
-            raise InputError(f"{name}: must be a whole number of pairs, at least 0; got {shown(value)}")
-    return [int(value) for value in counts.values()]
+    return [whole_number(name, value, 0) for name, value in counts.items()]

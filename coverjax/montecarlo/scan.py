@@ -10,7 +10,7 @@ import numpy as np
 from coverjax.closed_form.results import Wanted
 from coverjax.curves import Curves
 from coverjax.foundation import checks
-from coverjax.foundation.checks import InputError, one_of, shown
+from coverjax.foundation.checks import InputError, one_of, shown, whole_number
 from coverjax.montecarlo.atoms import chain_length
 from coverjax.montecarlo.discoveries import jump_sums, obstacle
 from coverjax.montecarlo.driver import scan_sums
@@ -69,8 +69,8 @@ def simulate(
         raise InputError(f"{type(policy).__name__}: {policy.no_sequence}")
     wanted = Wanted.of(include)
     budgets = checks.budgets(budget)
-    key, trials = require_key(key), _whole("trials", trials)
-    chunk = None if chunk is None else _whole("chunk", chunk)
+    key, trials = require_key(key), whole_number("trials", trials)
+    chunk = None if chunk is None else whole_number("chunk", chunk)
     counted = law_or_model.counting(coverage)
     _require_small(counted, budgets)
     chosen = _engine(policy, counted, budgets, one_of("engine", engine, ENGINES))
@@ -92,12 +92,6 @@ def require_key(key: Any) -> jax.Array:
         if key.dtype == jnp.uint32 and key.ndim == 1:
             return jax.random.wrap_key_data(key)
     raise InputError(f"key: must be one JAX key; got {shown(key)}; write jax.random.key(seed)")
-
-
-def _whole(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise InputError(f"{name}: must be a whole number >= 1; got {shown(value)}")
-    return int(value)
 
 
 def _require_small(counted: LawOrModel, budgets: np.ndarray) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from coverjax.foundation.checks import InputError, shown
+from coverjax.foundation.checks import InputError, whole_number
 
 LARGEST_WORK = 1 << 22
 """The most (set of workers left, next team) pairs that are looked at; 12 workers in threes need 3,779."""
@@ -67,9 +67,9 @@ def balanced_partition(pair_scores: Any, team_size: int) -> Int[np.ndarray, "...
 
 
 def _divides(workers: int, team_size: int) -> None:
-    if isinstance(team_size, bool) or int(team_size) != team_size or team_size < 1 or workers < 1:
-        raise InputError(f"team_size: must be a whole number of workers, at least 1; got {shown(team_size)}")
-    if workers % int(team_size):
+    whole_number("team_size", team_size)
+    whole_number("workers", workers)
+    if workers % team_size:
         raise InputError(
             f"team_size: must divide the number of workers; {workers} workers in teams of {team_size} leave "
             f"{workers % int(team_size)}"

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from coverjax.foundation.checks import InputError, shown
+from coverjax.foundation.checks import InputError, whole_number
 from coverjax.routing.checking import checked_mask, checked_routes
 
 
@@ -107,10 +107,9 @@ def sample_rows(
 def _without_replacement(
     rng: np.random.Generator, pool: np.ndarray, size: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    if isinstance(size, bool) or int(size) != size or size < 1:
-        raise InputError(f"size: must be a whole number of teams, at least 1; got {shown(size)}")
+    size = whole_number("size", size)
     available = pool.sum(axis=1)
-    sizes = np.minimum(available, int(size))
+    sizes = np.minimum(available, size)
     rank = np.argsort(np.argsort(np.where(pool, rng.random(pool.shape), 2.0), axis=1), axis=1)
     share = sizes / np.maximum(available, 1)
     return pool & (rank < sizes[:, None]), np.where(pool, share[:, None], 0.0), sizes

@@ -5,7 +5,8 @@ import math
 import os
 from typing import Any
 
-from coverjax.foundation.checks import InputError, one_of, shown
+from coverjax.foundation.checks import InputError, one_of, shown, whole_number
+from coverjax.sequences.continuous import GAUSSIAN
 from coverjax.sequences.factorization import OBJECTIVES, Weights, fixed_weights
 from coverjax.sequences.transformer import PRESETS, Size, preset
 
@@ -51,9 +52,7 @@ class FitConfig:
             ("held_out", 1),
             ("every", 1),
         ):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise InputError(f"{name}: must be a whole number >= {least}; got {shown(value)}")
+            whole_number(name, getattr(self, name), least)
         if not (isinstance(self.learning_rate, int | float) and 0.0 < self.learning_rate < math.inf):
             raise InputError(f"learning_rate: must be above 0; got {shown(self.learning_rate)}")
         if not isinstance(self.size, Size):
@@ -76,12 +75,17 @@ class SplitConfig:
     """How texts are split among latents.
 
     Attributes:
-        objective: one of `OBJECTIVES`; see `coverjax.sequences.factorization`.
-        latents: their number; None takes half as many again as the task declares strategies, and one more.
+        objective: one of `OBJECTIVES`, see `coverjax.sequences.factorization`; or "gaussian", for continuous
+            latents, see `coverjax.sequences.continuous`.
+        latents: their number; None takes half as many again as the task declares strategies in all, and one
+            more (`default_latents`): 7 for the 4 of list_summation, 35 for the 23 of multi_task.
         beta, alpha, gamma: numbers in the objective.
-        hold: share of the updates in which `balanced` holds the latents equal (lambda = 1).
+        hold: share of the updates in which `balanced` holds the latents equal, and `gaussian` leaves the KL
+            out (lambda = 1).
         fade: share of the updates after which lambda has fallen to 0, in a straight line from `hold` on;
             1 and `hold` = 1 never let go.
+        dimensions: of a latent of `gaussian`.
+        free: nats of each of them that cost nothing, against latents that tell nothing (collapse).
     """
 
     objective: str = "balanced"
@@ -91,15 +95,21 @@ class SplitConfig:
     gamma: float = 1.0
     hold: float = 0.25
     fade: float = 0.45
+    dimensions: int = 4
+    free: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse values without a meaning."""
-        one_of("objective", self.objective, OBJECTIVES)
-        if self.latents is not None and (not isinstance(self.latents, int) or self.latents < 1):
-            raise InputError(f"latents: must be a whole number >= 1; got {shown(self.latents)}")
-        for name, high in (("alpha", 1.0), ("gamma", math.inf), ("hold", 1.0), ("fade", 1.0)):
+        one_of("objective", self.objective, (*OBJECTIVES, GAUSSIAN))
+        if self.latents is not None:
+            whole_number("latents", self.latents)
+            if self.objective == GAUSSIAN:
+                raise InputError("latents: must be left out of 'gaussian'; it has dimensions instead")
+        whole_number("dimensions", self.dimensions)
+        shares = ("alpha", 1.0), ("gamma", math.inf), ("hold", 1.0), ("fade", 1.0), ("free", math.inf)
+        for name, high in shares:
             value = getattr(self, name)
-            if not (isinstance(value, int | float) and 0.0 <= value <= high):
+            if not (isinstance(value, int | float) and 0.0 <= value <= high and math.isfinite(value)):
                 raise InputError(f"{name}: must be a number from 0 to {high:g}; got {shown(value)}")
         if self.fade < self.hold:
             raise InputError(f"fade: must not be below hold = {self.hold}; got {self.fade}")
@@ -110,4 +120,4 @@ class SplitConfig:
         """Return the numbers in the objective."""
         usual = {"beta_elbo": 0.3, "global": 0.02, "global_token": 0.02, "balanced": 4.0}
         beta = usual.get(self.objective, 1.0) if self.beta is None else self.beta
-        return fixed_weights(self.objective, Weights(beta, self.alpha, self.gamma, 1.0))
+        return fixed_weights(self.objective, Weights(beta, self.alpha, self.gamma, 1.0, self.free))

@@ -209,7 +209,7 @@ class TestWhatGoesWrong:
             ("memory", {"settings": {"depth": 3}}, "must take the settings depth"),
             ("memory", {"sweep": Sweep(seeds=(1,))}, "must take the settings seed"),
             ("noisy-memory", {"settings": {"forgetting": {1, 2}}}, "values that JSON can hold"),
-            ("memory", {"workers": -1}, "workers: must be a whole number of at least 0; got -1"),
+            ("memory", {"workers": -1}, "workers: must be a whole number >= 0; got -1"),
             (3, {}, "factory: must be a callable or module:name; got 3"),
         ],
     )

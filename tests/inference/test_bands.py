@@ -90,5 +90,5 @@ def test_clusters_share_a_multiplier(rng):
 
 @pytest.mark.parametrize("multipliers", [0, -5, 2.5, True])
 def test_bad_multipliers_are_refused(multipliers):
-    with pytest.raises(InputError, match="multipliers: must be a whole number of at least 1"):
+    with pytest.raises(InputError, match="multipliers: must be a whole number >= 1"):
         mean_band([[0.0], [0.5]], multipliers=multipliers)

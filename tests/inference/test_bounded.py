@@ -111,7 +111,7 @@ def test_no_units_no_interval():
     [
         ({"limits": (0.0, 0.5)}, r"within the limits 0 and 0\.5; got 0\.2 to 0\.7"),
         ({"limits": (1.0, 1.0)}, "limits: must be a lower and a higher number"),
-        ({"draws": 0}, "draws: must be a whole number of at least 1; got 0"),
+        ({"draws": 0}, "draws: must be a whole number >= 1; got 0"),
         ({"clusters": [0, 1]}, "at least 3 clusters; got 2"),
         ({"level": 1.0}, "level: must lie strictly between 0 and 1"),
     ],

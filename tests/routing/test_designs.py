@@ -223,5 +223,5 @@ def test_wrong_designs_are_refused(rng):
         sampling.sample_rows(legal, probability=0.0)
     with pytest.raises(InputError, match="cohort: must be a number of tasks from 0 to 10; got 11"):
         sampling.sample_rows(legal, size=1, cohort=11)
-    with pytest.raises(InputError, match="size: must be a whole number of teams, at least 1; got 0"):
+    with pytest.raises(InputError, match="size: must be a whole number >= 1; got 0"):
         sampling.sample_rows(legal, size=0)

@@ -64,7 +64,7 @@ def test_every_partition_is_listed_once(workers, size):
         (np.zeros((4, 3)), 2, r"must be \[workers, workers\]"),
         (np.full((4, 4), np.nan), 2, "must be finite off the diagonal"),
         (np.triu(np.ones((4, 4)), 1), 2, "must be symmetric"),
-        (np.zeros((4, 4)), 0, "at least 1; got 0"),
+        (np.zeros((4, 4)), 0, ">= 1; got 0"),
         (np.zeros((30, 30)), 3, "30 workers in teams of 3 are too many"),
     ],
 )
