@@ -1,27 +1,17 @@
 """The warnings, and the measured coverage that they cite: docs/intervals.md is what the library measured."""
 
-import importlib.util
 import pathlib
 import re
-import sys
 
 import numpy as np
 import pytest
 
+from benchmarks import populations
+from benchmarks.interval_coverage import measure, quarter_and_all
 from coverjax.inference.cautions import BOOTSTRAP, FAITHFUL, IN_DOUBT, TIE, UNIT, at_the_bounds
 from coverjax.inference.intervals import mean_interval
 
 ROOT = pathlib.Path(__file__).parents[2]
-
-
-def simulation():
-    """The benchmark as a module, wherever the tests run from."""
-    name = "interval_coverage_under_test"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / "interval_coverage.py")
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
 
 
 def table(name):
@@ -76,10 +66,10 @@ def test_the_bounded_ones_cover_everywhere():
 @pytest.mark.parametrize(("family", "units"), [("laws", 5), ("solved", 10)])
 def test_one_cell_run_again_agrees_with_the_table(family, units):
     """1,000 new replications against the table's 2,000, z < 5: false alarm below 1e-6 a column."""
-    code = simulation()
-    budgets = code.quarter_and_all(16)
-    population = code.dirichlet(1.0, 16, budgets) if family == "laws" else code.solved_or_not(16, budgets)
-    cell = code.measure(population, 0, units, 1_000, seed=1)
+    budgets = quarter_and_all(16)
+    laws = family == "laws"
+    population = populations.dirichlet(1.0, 16, budgets) if laws else populations.solved_or_not(16, budgets)
+    cell = measure(population, 0, units, 1_000, seed=1)
     written = next(row for row in POINTWISE if tuple(row[:4]) == cell.names)
     for column in (WARNED, NONE, T, PERCENTILE, BOUNDED):
         p = min(max(written[column], 2e-3), 1 - 2e-3)
@@ -88,8 +78,7 @@ def test_one_cell_run_again_agrees_with_the_table(family, units):
 
 
 def test_the_populations_have_the_mean_that_they_say(rng):
-    code = simulation()
-    for population in code.laws(16, (1, 4, 16)):
+    for population in populations.laws(16, (1, 4, 16)):
         values = population.draw(rng, (40_000,))
         error = values.std(axis=0) / 200
         assert (abs(values.mean(axis=0) - population.truth) <= 5 * error + 1e-12).all()
