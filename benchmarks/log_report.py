@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks import harness
 from benchmarks.harness import Row, against
 from benchmarks.reading import MEMORY, by_pandas, write
-from coverjax.report.study import CURVE_NUMBERS, FEWEST_BUDGETS
+from coverjax.report.study import studied_budgets
 
 _CHILD = """
 import sys
@@ -47,7 +47,7 @@ def report_by_pandas(path: pathlib.Path) -> np.ndarray:
     code = counts.index.codes[0]
     labels = np.bincount(code)
     means = []
-    for k in budgets(int(n.min()), len(labels)):
+    for k in studied_budgets(int(n.min()), len(labels)):
         there = rest >= k
         few, all_of = rest[there], n[there]
         logs = gammaln(few + 1) - gammaln(few - k + 1) - gammaln(all_of + 1) + gammaln(all_of - k + 1)
@@ -55,14 +55,6 @@ def report_by_pandas(path: pathlib.Path) -> np.ndarray:
         avoided[there] = np.exp(logs)
         means.append(np.mean(np.bincount(code, 1 - avoided) / labels))
     return np.array(means)
-
-
-def budgets(largest: int, inputs: int) -> np.ndarray:
-    """The budgets that a report studies."""
-    most = max(FEWEST_BUDGETS, CURVE_NUMBERS // inputs)
-    if largest <= most:
-        return np.arange(1, largest + 1)
-    return np.unique(np.rint(np.geomspace(1, largest, most)).astype(int))
 
 
 def difference(path: pathlib.Path, theirs: np.ndarray) -> float:

@@ -9,7 +9,7 @@ from coverjax._version import __version__
 from coverjax.evaluation.against import GainSplit, MethodGain
 from coverjax.inference.units import Interval
 from coverjax.report.baseline_study import BaselineStudy
-from coverjax.report.plain import cell, number, numbers, with_reason, write_csv
+from coverjax.report.plain import cell, interval_point, number, numbers, write_csv
 from coverjax.report.summary import comparison_document
 
 FLAT = "no spread over inputs, fewer than 2 inputs, or not defined"
@@ -54,7 +54,7 @@ def baseline_document(study: BaselineStudy, facts: dict[str, Any]) -> dict[str, 
 
 def point(interval: Interval) -> dict[str, Any]:
     """Return an interval of one point."""
-    return with_reason({name: number(getattr(interval, name)[0]) for name in ("mean", "low", "high")}, FLAT)
+    return interval_point(interval, FLAT)
 
 
 def _method(study: BaselineStudy, method: MethodGain) -> dict[str, Any]:

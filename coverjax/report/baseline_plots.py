@@ -15,7 +15,7 @@ from coverjax.report.style import (
     PALETTE,
     drawable,
     new_figure,
-    save_figure,
+    save_figures,
     styled,
 )
 from coverjax.report.text import counted, unlike
@@ -38,11 +38,7 @@ def write_baseline_figures(
         figure = new_figure(8.0, 4.6)
         plot_coverage_against_correctness(study.curves, figure.subplots(), level=study.found.level)
         drawn["coverage-correctness"] = figure
-    names = []
-    for stem, figure in drawn.items():
-        tell(f"drawing {stem}")
-        names += save_figure(figure, folder, stem)
-    return names
+    return save_figures(drawn, folder, tell)
 
 
 def _coverage(study: BaselineStudy) -> "Figure":

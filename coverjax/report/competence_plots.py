@@ -21,7 +21,7 @@ from coverjax.report.style import (
     look,
     new_figure,
     only_axes,
-    save_figure,
+    save_figures,
     styled,
 )
 from coverjax.report.text import counted, unlike
@@ -186,7 +186,7 @@ def write_run_figures(
     concepts = new_figure(6.4, 1.7 + 0.17 * max(min(len(run.concepts), MOST_ROWS), 3))
     plot_concepts(run, concepts.subplots())
     figures = {"competence": competence, "reached": _reached(lines), "concepts": concepts}
-    return _saved(figures, folder, tell)
+    return save_figures(figures, folder, tell)
 
 
 @styled
@@ -203,15 +203,7 @@ def write_comparison_figures(
     left, right = both.subplots(1, 2)
     plot_competence(lines, left, level=found.curve.level, seed=seed)
     plot_difference(found, right)
-    return _saved({"comparison": both, "reached": _reached(lines)}, folder, tell)
-
-
-def _saved(figures: "dict[str, Figure]", folder: pathlib.Path, tell: Callable[[str], None]) -> list[str]:
-    names = []
-    for stem, figure in figures.items():
-        tell(f"drawing {stem}")
-        names += save_figure(figure, folder, stem)
-    return names
+    return save_figures({"comparison": both, "reached": _reached(lines)}, folder, tell)
 
 
 def _reached(lines: dict[str, Competence]) -> "Figure":

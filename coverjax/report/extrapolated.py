@@ -12,7 +12,7 @@ from coverjax.inference.of_curves import curve_interval
 from coverjax.inference.units import Interval
 from coverjax.logs.counts import CountTable
 from coverjax.logs.log import SampleLog
-from coverjax.report.plain import number, numbers, with_reason
+from coverjax.report.plain import cell, number, numbers, with_reason
 from coverjax.report.text import fit, wrapped
 
 BUDGETS = 48
@@ -172,6 +172,6 @@ def ahead_table(found: "dict[str, Ahead]") -> tuple[list[str], list[list[Any]]]:
         for place, k in enumerate(one.curves.budgets.tolist()):
             values = [one.interval.mean, one.interval.low, one.interval.high, one.band.low, one.band.high]
             values += [one.told.models.get(name, np.full(place + 1, np.nan)) for name in models]
-            told = ["" if np.isnan(value[place]) else float(value[place]) for value in values]
+            told = [cell(float(value[place])) for value in values]
             rows.append([one.name, k, "extrapolated" if place >= one.first else "within", *told])
     return header, rows

@@ -10,10 +10,11 @@ import numpy as np
 from coverjax.logs.log import SampleLog
 from coverjax.report.barcode import barcode_figure
 from coverjax.report.correctness_plot import plot_coverage_against_correctness
+from coverjax.report.estimate_tables import lines_of
 from coverjax.report.plots import NAME, plot_coverage, plot_novelty, plot_time_to_coverage
 from coverjax.report.spread_plots import time_by_input_figure, worth_drawing
-from coverjax.report.study import TAUS, KindStudy, Study
-from coverjax.report.style import new_figure, save_figure, styled
+from coverjax.report.study import TAUS, Study
+from coverjax.report.style import new_figure, save_figures, styled
 from coverjax.report.text import one_line
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def write_figures(
     times = _times(study)
     if times is not None:
         drawn["time-to-coverage"] = times
-    inputs = {name: line.curves for name, line in _lines(study).items() if 0.8 in line.times}
+    inputs = {name: line.curves for name, line in lines_of(study).items() if 0.8 in line.times}
     if worth_drawing(inputs):
         drawn["time-by-input"] = time_by_input_figure(inputs)
     worth = _correctness(study)
@@ -55,11 +56,7 @@ def write_figures(
     samples = {name: log for name, log in logs.items() if isinstance(log, SampleLog)}
     if samples:
         drawn["barcode"] = barcode_figure(samples, study.coverage)
-    names = []
-    for stem, figure in drawn.items():
-        tell(f"drawing {stem}")
-        names += save_figure(figure, folder, stem)
-    return names
+    return save_figures(drawn, folder, tell)
 
 
 def _correctness(study: Study) -> "Figure | None":
@@ -77,13 +74,6 @@ def _correctness(study: Study) -> "Figure | None":
     return figure
 
 
-def _lines(study: Study) -> dict[str, KindStudy]:
-    """Return what the figures compare: methods, or the kinds of coverage of a single method."""
-    if len(study.methods) > 1:
-        return {name: method.kinds[study.coverage] for name, method in study.methods.items()}
-    return next(iter(study.methods.values())).columns()
-
-
 def _figure(lines: list[str], panels: int = 1, extra: int = 0) -> "Figure":
     """A figure with room beside each panel for the names of the lines, plus `extra` characters."""
     names = [one_line(name, NAME) for name in lines]
@@ -93,7 +83,7 @@ def _figure(lines: list[str], panels: int = 1, extra: int = 0) -> "Figure":
 
 
 def _coverage(study: Study) -> "Figure":
-    lines = _lines(study)
+    lines = lines_of(study)
     figure = _figure(list(lines))
     bands = {name: line.bands["coverage"] for name, line in lines.items()}
     plot_coverage({name: line.curves for name, line in lines.items()}, figure.subplots(), intervals=bands)
@@ -111,7 +101,7 @@ def _ahead(study: Study) -> "Figure":
 
 def _novelty(study: Study) -> "Figure":
     """Both novelties side by side, where the log can tell both: a sample may match several strategies."""
-    lines = _lines(study)
+    lines = lines_of(study)
     shown = [
         name
         for name in ("novelty_count", "novelty_any")
@@ -127,7 +117,7 @@ def _novelty(study: Study) -> "Figure":
 
 def _times(study: Study) -> "Figure | None":
     """One panel for each fraction that asks for another number; None where no log tells the time to any."""
-    lines = _lines(study)
+    lines = lines_of(study)
     panels: dict[tuple[bytes, ...], list[float]] = {}
     for tau in TAUS:
         needs = [line.times[tau].need for line in lines.values() if tau in line.times]

@@ -9,7 +9,7 @@ from coverjax._version import __version__
 from coverjax.estimators.agreement import MEASURES, Agreement
 from coverjax.inference.units import Interval
 from coverjax.logs.labelling import LabelReport
-from coverjax.report.plain import number, with_reason
+from coverjax.report.plain import cell, interval_point
 from coverjax.report.text import counted, fit, one_line, wrapped
 
 COLUMNS, NAME, CELL = 80, 20, 20
@@ -69,11 +69,9 @@ def _agreement(found: Agreement, others: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _point(interval: Interval, at: int) -> dict[str, Any]:
-    values = {name: number(getattr(interval, name)[at]) for name in ("mean", "low", "high")}
-    reason = (
-        "not defined on these samples" if values["mean"] is None else "no spread over inputs, or only one"
-    )
-    return with_reason(values, reason)
+    undefined = not math.isfinite(interval.mean[at])
+    reason = "not defined on these samples" if undefined else "no spread over inputs, or only one"
+    return interval_point(interval, reason, at)
 
 
 def rate_rows(found: Agreement) -> tuple[list[str], list[list[Any]]]:
@@ -86,8 +84,8 @@ def rate_rows(found: Agreement) -> tuple[list[str], list[list[Any]]]:
         row: list[Any] = [name, *found.counts[place].tolist()]
         for measure in MEASURES:
             interval = getattr(found, measure)
-            row += [_cell(getattr(interval, end)[place]) for end in ("mean", "low", "high")]
-        rows.append([*row, _cell(_most(found, place))])
+            row += [cell(float(getattr(interval, end)[place])) for end in ("mean", "low", "high")]
+        rows.append([*row, cell(_most(found, place))])
     return header, rows
 
 
@@ -99,10 +97,6 @@ def _most(found: Agreement, place: int) -> float:
     high = float(found.false_positive.high[place])
     seen = wrong / (wrong + right)
     return min(1.0, max(seen, 1.0 - 0.05 ** (1.0 / (wrong + right)), 0.0 if math.isnan(high) else high))
-
-
-def _cell(value: float) -> Any:
-    return "" if math.isnan(value) else float(value)
 
 
 def label_text(report: LabelReport, agreement: Agreement | None, others: tuple[str, ...] = ()) -> str:

@@ -13,6 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from coverjax.inference.units import Interval
+
+ENDS = ("mean", "low", "high")
+
 
 def number(value: Any) -> float | None:
     """Return a float, or None where it is no number."""
@@ -25,9 +29,23 @@ def numbers(values: Any) -> list[float | None]:
 
 
 def with_reason(document: dict[str, Any], reason: str) -> dict[str, Any]:
-    """Add `why_null` to an object of numbers and lists of numbers, where it holds a null."""
-    missing = any(v is None or (isinstance(v, list) and None in v) for v in document.values())
-    return {**document, "why_null": reason} if missing else document
+    """Add `why_null` to an object of numbers and lists of numbers (or of such lists) that holds a null."""
+    return {**document, "why_null": reason} if any(map(_missing, document.values())) else document
+
+
+def _missing(value: Any) -> bool:
+    return value is None or (isinstance(value, list) and any(map(_missing, value)))
+
+
+def interval_point(interval: Interval, reason: str, at: int = 0) -> dict[str, Any]:
+    """Return one point of an interval: mean, low, high; `reason` says why one of them is null."""
+    values = {name: number(getattr(interval, name)[at]) for name in ENDS}
+    return with_reason(values, reason)
+
+
+def interval_points(interval: Interval, reason: str) -> dict[str, Any]:
+    """Return all points of an interval: lists mean, low, high; `reason` says why a number is null."""
+    return with_reason({name: numbers(getattr(interval, name)) for name in ENDS}, reason)
 
 
 def to_json(document: Any) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from coverjax.report.plots import plot_coverage, plot_novelty, plot_time_to_coverage
 from coverjax.report.policy_study import PolicyLine, PolicyStudy
 from coverjax.report.spread_plots import time_by_input_figure, worth_drawing
-from coverjax.report.style import UNDECLARED, drawable, look, new_figure, only_axes, save_figure, styled
+from coverjax.report.style import UNDECLARED, drawable, look, new_figure, only_axes, save_figures, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -128,8 +128,4 @@ def write_policy_figures(
         drawn["time-by-input"] = time_by_input_figure(spread)
     drawn["gain-split"] = new_figure(8.0, max(3.6, 1.6 + 0.44 * len(curves)))
     plot_gain_split(study.lines, drawn["gain-split"].subplots(), rare_below=study.rare_below)
-    names = []
-    for stem, figure in drawn.items():
-        tell(f"drawing {stem}")
-        names += save_figure(figure, folder, stem)
-    return names
+    return save_figures(drawn, folder, tell)

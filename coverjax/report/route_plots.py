@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from coverjax.report.style import EMPTY, INK, PALETTE, drawable, new_figure, only_axes, save_figure, styled
+from coverjax.report.style import EMPTY, INK, PALETTE, drawable, new_figure, only_axes, save_figures, styled
 from coverjax.routing.answers import STACK_INTERNAL, Answer
 from coverjax.routing.evaluation import TableResult
 from coverjax.routing.fronts import cost_points, undominated
@@ -205,8 +205,4 @@ def write_route_figures(
         )
         if draw(figure.subplots()) is not None:
             drawn[stem] = figure
-    names = []
-    for stem, figure in drawn.items():
-        tell(f"drawing {stem}")
-        names += save_figure(figure, folder, stem)
-    return names
+    return save_figures(drawn, folder, tell)

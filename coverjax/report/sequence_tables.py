@@ -10,10 +10,11 @@ import numpy as np
 from coverjax._version import __version__
 from coverjax.curves import PER_BUDGET, Curves
 from coverjax.inference.of_curves import curve_interval
-from coverjax.inference.units import Interval
+from coverjax.inference.student import student_quantile
+from coverjax.inference.units import NO_VARIANCE, Interval
 from coverjax.logs.writing import write_declared, write_log
 from coverjax.metrics import GainReport, auc
-from coverjax.report.plain import cell, number, numbers, with_reason, write_csv, write_json
+from coverjax.report.plain import cell, interval_point, number, numbers, with_reason, write_csv, write_json
 from coverjax.report.plots import plot_coverage
 from coverjax.report.style import new_figure, save_figure, styled
 from coverjax.report.text import counted, fit, one_line, wrapped
@@ -25,8 +26,7 @@ from coverjax.sequences.tasks.base import OUTCOMES, ValidationResult
 
 COLUMNS = 80
 NAME = 16
-SIZE_95 = 1.959963984540054
-"""Normal quantile of the two-sided 95 % interval."""
+FLAT = "no interval: all inputs agree, or there are too few"
 
 
 # -- fits ------------------------------------------------------------------------------------------
@@ -145,10 +145,7 @@ def study_document(study: Study, *, level: float, **run: Any) -> dict[str, Any]:
 
 
 def _point(found: "Interval | None") -> dict[str, Any] | None:
-    if found is None:
-        return None
-    told = {"mean": number(found.mean[0]), "low": number(found.low[0]), "high": number(found.high[0])}
-    return with_reason(told, "no interval: all inputs agree, or there are too few")
+    return None if found is None else interval_point(found, FLAT)
 
 
 def _family(found: FamilyEvaluation) -> dict[str, Any]:
@@ -160,13 +157,22 @@ def _family(found: FamilyEvaluation) -> dict[str, Any]:
     told |= {"use": numbers(found.use), "purity": numbers(found.purity), "dead": list(found.dead)}
     told |= {"twins": [list(pair) for pair in found.twins], "collapsed": bool(found.collapsed)}
     told |= {"frequencies": numbers(found.frequencies), "warnings": list(found.warnings)}
-    told["table"] = [numbers(row) for row in found.table.mean]
-    return told
+    # W [latents, strategies], and for each of its numbers an interval over inputs.
+    ends = {"table": found.table.mean, "table_low": found.table.low, "table_high": found.table.high}
+    told |= {name: [numbers(row) for row in values] for name, values in ends.items()}
+    return with_reason(
+        told, "valid and correct: the samples have no such flag; total_variation: no reference"
+    )
 
 
-def gain_interval(report: GainReport) -> tuple[float, float]:
-    """Return the 95 % interval over inputs of a pooled gain, by its paired standard error."""
-    reach = SIZE_95 * report.stderr
+def gain_interval(report: GainReport, level: float) -> tuple[float, float]:
+    """Return the ends of the t-interval over inputs of a pooled gain, by its paired standard error.
+
+    NaN where there is no gain or nothing varies: independent sampling's own gain is 0 whatever was drawn.
+    """
+    if not report.stderr > NO_VARIANCE:
+        return math.nan, math.nan
+    reach = student_quantile(level, max(1, report.inputs - 1)) * report.stderr
     return report.pooled - reach, report.pooled + reach
 
 
@@ -174,19 +180,21 @@ def _method(study: Study, name: str, level: float) -> dict[str, Any]:
     explored = study.exploration
     curves, report = explored.curves[name], explored.gains[name]
     around = curve_interval(curves, level=level)
-    low, high = gain_interval(report)
+    low, high = gain_interval(report, level)
     gain = {"pooled": number(report.pooled), "low": number(low), "high": number(high)}
-    return {
+    told = {
         "sees": explored.sees[name],
         "knows": explored.knows[name],
         "coverage": numbers(around.mean),
         "low": numbers(around.low),
         "high": numbers(around.high),
-        "why_null": "no interval at budgets where all inputs agree",
         "auc": number(np.nanmean(auc(curves))),
         "predicted": numbers(explored.predicted[name].mean().coverage[0]),
-        "gain": with_reason(gain, "no gain: the oracle has no room, or there are too few inputs"),
+        "gain": with_reason(
+            gain, "no gain: the oracle has no room, or there are too few inputs; no interval: nothing varies"
+        ),
     }
+    return with_reason(told, "no interval at budgets where all inputs agree")
 
 
 def study_text(study: Study, level: float) -> str:
@@ -198,9 +206,11 @@ def study_text(study: Study, level: float) -> str:
 def _told(found: "Interval | None") -> str:
     if found is None:
         return "?"
-    low, high = found.low[0], found.high[0]
-    span = f" [{low:.3f}, {high:.3f}]" if math.isfinite(low) else ""
-    return f"{found.mean[0]:.3f}{span}"
+    return _told_point(found.mean[0], found.low[0], found.high[0])
+
+
+def _told_point(mean: float, low: float, high: float) -> str:
+    return f"{mean:.3f}" + (f" [{low:.3f}, {high:.3f}]" if math.isfinite(low) else "")
 
 
 def _latents_text(name: str, found: FamilyEvaluation) -> str:
@@ -233,11 +243,11 @@ def _curves_text(study: Study, level: float) -> str:
     lines.append(f"{fit('method', NAME)} sees     C(K)                 predicted Gain")
     for name, curves in explored.curves.items():
         around = curve_interval(curves, level=level)
-        low, high = gain_interval(explored.gains[name])
+        low, high = gain_interval(explored.gains[name], level)
         span = f"[{around.low[-1]:.3f}, {around.high[-1]:.3f}]" if math.isfinite(around.low[-1]) else ""
         promised = explored.predicted[name].mean().coverage[0, -1]
         gained = explored.gains[name].pooled
-        gain = f"{gained:.3f} [{low:.3f}, {high:.3f}]" if math.isfinite(gained) else "none"
+        gain = _told_point(gained, low, high) if math.isfinite(gained) else "none"
         lines.append(
             f"{fit(name, NAME)} {explored.sees[name]:<8} {around.mean[-1]:.3f} {span:<14} "
             f"{promised:<9.3f} {gain}"

@@ -205,8 +205,12 @@ def _budgets(logs: dict[str, Log], budget: int | None) -> np.ndarray | None:
         budget = min((log.smallest_n for log in logs.values() if log.smallest_n), default=0)
     if budget < 1:
         return None
-    most = max(FEWEST_BUDGETS, CURVE_NUMBERS // max(log.inputs for log in logs.values()))
-    most = min(most, MOST_BUDGETS)
+    return studied_budgets(budget, max(log.inputs for log in logs.values()))
+
+
+def studied_budgets(budget: int, inputs: int) -> np.ndarray:
+    """Return the budgets up to `budget` at which curves of so many inputs are studied: all, or some."""
+    most = min(max(FEWEST_BUDGETS, CURVE_NUMBERS // inputs), MOST_BUDGETS)
     if budget <= most:
         return np.arange(1, budget + 1)
     return np.unique(np.rint(np.geomspace(1, budget, most)).astype(np.int64))

@@ -7,7 +7,7 @@ line styles and markers cycle with different periods.
 
 import functools
 import pathlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from coverjax.report.text import one_line
@@ -177,3 +177,14 @@ def save_figure(figure: "Figure", folder: pathlib.Path, stem: str) -> list[str]:
     figure.set_layout_engine("none")
     figure.savefig(folder / f"{stem}.svg", metadata={"Creator": f"coverjax {__version__}", "Date": None})
     return [f"{stem}.png", f"{stem}.svg"]
+
+
+def save_figures(
+    figures: "Mapping[str, Figure]", folder: pathlib.Path, tell: Callable[[str], None]
+) -> list[str]:
+    """Write figures by stem, telling of each as it begins; return their names."""
+    names: list[str] = []
+    for stem, figure in figures.items():
+        tell(f"drawing {stem}")
+        names += save_figure(figure, folder, stem)
+    return names

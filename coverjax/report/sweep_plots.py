@@ -16,7 +16,7 @@ from coverjax.report.style import (
     look,
     new_figure,
     only_axes,
-    save_figure,
+    save_figures,
     styled,
 )
 from coverjax.sweep.results import Maps, Panel
@@ -212,8 +212,4 @@ def write_sweep_figures(
         drawn["gain"] = gain_figure(found, title) if found.y else gain_lines(found, title)
     if found.y and len(found.rivals) > 1:
         drawn["regimes"] = regime_figure(found, title)
-    names: list[str] = []
-    for stem, figure in drawn.items():
-        tell(f"drawing {stem}")
-        names += save_figure(figure, folder, stem)
-    return names
+    return save_figures(drawn, folder, tell)

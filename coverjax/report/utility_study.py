@@ -12,7 +12,7 @@ from coverjax.inference.of_curves import curve_interval, method_for
 from coverjax.inference.units import Interval
 from coverjax.logs.counts import CountTable
 from coverjax.logs.log import SampleLog
-from coverjax.report.plain import numbers, with_reason
+from coverjax.report.plain import cell, interval_points
 
 NAMES = {
     "pass_at_k": "pass@k",
@@ -85,9 +85,8 @@ def utility_document(found: UtilityStudy) -> dict[str, Any]:
         **found.settings,
         "inputs": int(found.curves.enough.sum()),
         "curves": {
-            name: with_reason(
-                {end: numbers(getattr(interval, end)) for end in ("mean", "low", "high")},
-                "no variance over inputs at these budgets, or fewer than 2 inputs",
+            name: interval_points(
+                interval, "no variance over inputs at these budgets, or fewer than 2 inputs"
             )
             for name, interval in found.intervals.items()
         },
@@ -102,7 +101,7 @@ def utility_rows(method: str, found: UtilityStudy) -> list[list[Any]]:
     for name, interval in found.intervals.items():
         values = (interval.mean, interval.low, interval.high)
         for k, *told in zip(found.curves.budgets.tolist(), *(v.tolist() for v in values), strict=True):
-            rows.append([method, name, inputs, k, *("" if np.isnan(value) else value for value in told)])
+            rows.append([method, name, inputs, k, *map(cell, told)])
     return rows
 
 
