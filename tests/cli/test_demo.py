@@ -1,6 +1,7 @@
 """`coverjax demo` climbs its ladder, and what it shows is so."""
 
 import json
+import pathlib
 import re
 
 import numpy as np
@@ -49,6 +50,25 @@ def test_every_rung_is_climbed_and_said(demo):
         assert rung["title"] in page
     named = set(re.findall(r'<a href="([^"#]+)"', page))
     assert named | {"report.html"} == {path.name for path in out.iterdir()}
+
+
+def readme_row(start):
+    """Numbers of one row of the README's table of the demo, with the digits that are shown."""
+    text = (pathlib.Path(__file__).parents[2] / "README.md").read_text()
+    (row,) = [line for line in text.splitlines() if line.startswith(f"| {start}")]
+    return re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.]*\d)", row.split("|")[2].replace("1e-6", ""))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("start", "rungs"), [("1 ", "1"), ("3b ", ["3b"]), ("4 ", ["4a", "4b"])])
+def test_the_readme_shows_what_the_demo_ends_in(demo, start, rungs):
+    answers = " ".join(line for rung in rungs for line in demo[2]["rungs"][rung]["answer"])
+    told = [float(number) for number in re.findall(r"\d+(?:\.\d+)?", answers)]
+    shown = readme_row(start)
+    assert len(shown) >= 3
+    for number in shown:
+        digits = len(number.partition(".")[2])
+        assert any(round(value, digits) == float(number) for value in told), number
 
 
 @pytest.mark.slow
