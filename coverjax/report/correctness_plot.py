@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 POINTS = 9
 """Budgets that are marked on a line."""
 
+LEAST_SPAN = 0.1
+"""The axis spans at least this fraction of its upper end: 0.992 to 1 is no cliff."""
+
 
 @styled
 def plot_coverage_against_correctness(
@@ -72,7 +75,8 @@ def plot_coverage_against_correctness(
     )
     # The labels need limits that stand: until they are read, matplotlib has not computed them.
     ax.set_xlim(*ax.get_xlim())
-    ax.set_ylim(*ax.get_ylim())
+    low, high = ax.get_ylim()
+    ax.set_ylim(min(low, high - LEAST_SPAN * abs(high)), high)
     label_ends(ax, ends)
     return ax
 

@@ -1,5 +1,6 @@
 """Figures of curves: every function takes an Axes or makes one, and returns it."""
 
+import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,7 +24,10 @@ NAME = 48
 MOST_BANDS = 4
 """With more lines their bands hide each other, and none is drawn."""
 
-Corner = Literal["lower right", "upper right"]
+Corner = Literal["lower right", "below"]
+
+LEGEND = 72
+"""Characters of a legend's line in a figure of one panel; in more panels each has its part."""
 
 MOST_MARKED = 8
 """With more lines, markers on them are noise."""
@@ -97,7 +101,7 @@ def plot_novelty(
     one_of("quantity", quantity, tuple(NOVELTY))
     ax = only_axes(ax)
     lines = _named(curves)
-    ends = _draw(ax, lines, quantity, level, band, intervals, corner="upper right")
+    ends = _draw(ax, lines, quantity, level, band, intervals, corner="below")
     most = 1.02 if quantity == "novelty_any" else 1.05 * max(_finite(ax.dataLim.y1, 0.95), 0.1)
     ax.set_ylabel(NOVELTY[quantity])
     _novelty_axis(ax, [getattr(line.mean(), quantity)[0] for line in lines.values()], most)
@@ -155,11 +159,7 @@ def _novelty_axis(ax: "Axes", heights: list[np.ndarray], most: float) -> None:
         ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
         ax.yaxis.set_minor_formatter(NullFormatter())
         ax.set_ylim(0.5 * least, 1.2 * most)
-        ax.set_ylabel(f"{ax.get_ylabel()} (logarithmic)")
-        legend = ax.get_legend()
-        if legend is not None:
-            # On this scale the curves fall through the upper right corner.
-            legend.set_loc("lower left")
+        ax.set_ylabel(f"{ax.get_ylabel()}\n(logarithmic)")
     else:
         ax.set_ylim(0.0, most)
 
@@ -291,18 +291,23 @@ def _legend(
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
+    place = ax.get_subplotspec()
+    panels = 1 if place is None else place.get_gridspec().ncols
     handles: list[Any] = []
     if too_many:
         handles.append(Line2D([], [], linestyle="", label=f"no bands: more than {MOST_BANDS} lines"))
     for text, colour in said.items():
         shade = "#808080" if len(lines) > 1 else colour
         drawn = not text.startswith(("no band", AHEAD))
+        label = textwrap.fill(text, LEGEND // panels)
         handles.append(
-            Patch(color=shade, alpha=0.25, linewidth=0, label=text)
+            Patch(color=shade, alpha=0.25, linewidth=0, label=label)
             if drawn
-            else Line2D([], [], linestyle="", label=text)
+            else Line2D([], [], linestyle="", label=label)
         )
-    if handles:
+    if handles and corner == "below":
+        ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(0.0, -0.13))
+    elif handles:
         ax.legend(handles=handles, loc=corner)
 
 

@@ -59,7 +59,8 @@ def plot_time_by_input(curves: Mapping[str, Curves], ax: "Axes", *, tau: float =
     ax.set_xlim(0.0, 1.02 * budget)
     ax.set_xlabel(
         f"draws until {tau:.0%} is covered: mean of min(T, {budget:,}) on each input\n"
-        "(box 25-75 %, whiskers 5-95 %, diamond: mean)"
+        "(box 25-75 %, whiskers 5-95 %, diamond: mean)",
+        loc="right",
     )
     over = counted(inputs.pop(), "input") if len(inputs) == 1 else f"{min(inputs)} to {max(inputs)} inputs"
     ax.set_title(f"T({tau:g}) over {over}")

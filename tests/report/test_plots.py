@@ -26,7 +26,8 @@ def words(ax):
         ax.get_ylabel(),
         *(text.get_text() for text in ax.texts),
     ]
-    return " | ".join(parts + ([] if legend is None else [text.get_text() for text in legend.get_texts()]))
+    parts += [] if legend is None else [text.get_text() for text in legend.get_texts()]
+    return " | ".join(parts).replace("\n", " ")
 
 
 def line(ax, number=0):
