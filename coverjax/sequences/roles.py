@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from coverjax.foundation.checks import InputError, one_of
+from coverjax.foundation.checks import InputError, one_of, whole_number
 from coverjax.sequences.tasks.base import Task
 
 ROLES = ("fit", "development", "test")
@@ -33,6 +33,7 @@ def inputs_of(task: Task, rng: np.random.Generator, count: int, wanted: str) -> 
         InputError: the task has not so many.
     """
     one_of("role", wanted, ROLES)
+    whole_number("inputs", count)
     found: dict[str, Any] = {}
     for _ in range(PATIENCE * count):
         if len(found) == count:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from jaxtyping import Int
 
-from coverjax.foundation.checks import InputError, shown
+from coverjax.foundation.checks import InputError, shown, whole_number
 
 SPECIALS = ("<pad>", "<begin>", "<separator>", "<none>")
 END = "<end>"
@@ -42,8 +42,7 @@ class Tokenizer:
                 raise InputError(
                     f"words: must be texts, and none of {END}, {', '.join(SPECIALS)}; got {shown(word)}"
                 )
-        if self.latents < 0:
-            raise InputError(f"latents: must be a whole number >= 0; got {shown(self.latents)}")
+        whole_number("latents", self.latents, 0)
 
     def with_latents(self, latents: int) -> "Tokenizer":
         """Return the same vocabulary with so many latents."""
@@ -126,23 +125,20 @@ class Tokenizer:
 
 
 def prompts(
-    tokenizer: Tokenizer, texts: Sequence[str], length: int | None = None
+    tokenizer: Tokenizer, texts: Sequence[str], least: int = 0
 ) -> tuple[Int[np.ndarray, "inputs length"], Int[np.ndarray, " inputs"]]:
     """Return ``<begin> x <separator> <none>`` of each text, padded on the left, and how much padding.
 
     Args:
         tokenizer: the vocabulary.
         texts: what is asked.
-        length: of a row; that of the longest when None.
+        least: length of a row, where the longest text is not longer.
 
     Raises:
-        InputError: a text is too long, or holds what is no word.
+        InputError: a text holds what is no word.
     """
     rows = [tokenizer.encode(text) for text in texts]
-    longest = max(map(len, rows), default=0) + 3
-    length = longest if length is None else length
-    if longest > length:
-        raise InputError(f"text: must have at most {length - 3} tokens; the longest has {longest - 3}")
+    length = max(least, max(map(len, rows), default=0) + 3)
     tokens = np.full((len(rows), length), tokenizer.special("<pad>"), np.int32)
     begin, separator, none = (tokenizer.special(f"<{name}>") for name in ("begin", "separator", "none"))
     for place, row in enumerate(rows):
@@ -151,20 +147,19 @@ def prompts(
 
 
 def pairs(
-    tokenizer: Tokenizer, texts: Sequence[tuple[str, str]], length: int | None = None
+    tokenizer: Tokenizer, texts: Sequence[tuple[str, str]]
 ) -> tuple[Int[np.ndarray, "texts length"], Int[np.ndarray, " texts"], Int[np.ndarray, " texts"]]:
     """Return ``<begin> x <separator> <none> y <end>`` of each pair (x, y), padded on the right.
 
     Args:
         tokenizer: the vocabulary.
         texts: x and y of each.
-        length: of a row; that of the longest when None.
 
     Returns:
         the tokens, the place of `<none>` in each row, and the place of `<end>`.
 
     Raises:
-        InputError: a text is too long, or holds what is no word.
+        InputError: a text holds what is no word.
     """
     rows = []
     slots, ends = np.empty(len(texts), np.int32), np.empty(len(texts), np.int32)
@@ -174,11 +169,7 @@ def pairs(
         row = [begin, *question, separator, none, *tokenizer.encode(y), tokenizer.end]
         slots[place], ends[place] = len(question) + 2, len(row) - 1
         rows.append(row)
-    longest = max(map(len, rows), default=0)
-    length = longest if length is None else length
-    if longest > length:
-        raise InputError(f"text: must have at most {length} tokens with x, y and 4 more; one has {longest}")
-    tokens = np.full((len(rows), length), tokenizer.special("<pad>"), np.int32)
+    tokens = np.full((len(rows), max(map(len, rows), default=0)), tokenizer.special("<pad>"), np.int32)
     for place, row in enumerate(rows):
         tokens[place, : len(row)] = row
     return tokens, slots, ends

@@ -48,17 +48,18 @@ def test_what_a_model_reads():
     asked, pads = prompts(SMALL, ["a", "ab b"])
     assert asked.tolist() == [[pad, pad, begin, 1, separator, none], [begin, 3, 4, 2, separator, none]]
     assert pads.tolist() == [2, 0]
+    wider, more = prompts(SMALL, ["a", "ab b"], 8)
+    assert (wider.shape, more.tolist()) == ((2, 8), [4, 2])
+    assert wider[:, 2:].tolist() == asked.tolist()
+    assert prompts(SMALL, ["a", "ab b"], 3)[0].tolist() == asked.tolist()
 
 
 @pytest.mark.parametrize(
     ("call", "said"),
     [
         (lambda: SMALL.encode("abc"), "must consist of the task's 4 words; got 'c' at character 2 of 'abc'"),
-        (lambda: prompts(SMALL, ["a", "a a"], 5), "must have at most 2 tokens; the longest has 3"),
-        (
-            lambda: pairs(SMALL, [("a", "bb")], 6),
-            "must have at most 6 tokens with x, y and 4 more; one has 7",
-        ),
+        (lambda: prompts(SMALL, ["a", "abc"]), "got 'c' at character 2 of 'abc'"),
+        (lambda: pairs(SMALL, [("a", "abc")]), "got 'c' at character 2 of 'abc'"),
         (lambda: Tokenizer(()), "words: must be distinct, at least one"),
         (lambda: Tokenizer(("a", "a")), "words: must be distinct, at least one"),
         (lambda: Tokenizer(("a", END)), "words: must be texts, and none of <end>"),
@@ -82,6 +83,12 @@ def test_inputs_of_a_role_are_distinct_and_a_longer_list_begins_with_the_shorter
     texts = [subject.render_x(x) for x in long]
     assert len(set(texts)) == 12
     assert {role(text) for text in texts} == {"test"}
+
+
+@pytest.mark.parametrize("count", [0, -5, 2.0])
+def test_a_number_of_inputs_is_a_whole_one(count):
+    with pytest.raises(InputError, match=f"inputs: must be a whole number >= 1; got {count}"):
+        inputs_of(task("list_summation"), np.random.default_rng(0), count, "test")
 
 
 def test_more_inputs_than_a_task_has_are_refused(monkeypatch):
