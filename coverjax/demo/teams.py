@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from coverjax.demo.rungs import Preset, Rung, Shelf, Step
-from coverjax.logs.files import facts
 from coverjax.report.html import Figure
 from coverjax.report.plain import write_csv
 from coverjax.report.route_page import route_page
@@ -125,8 +124,3 @@ def _inputs(shelf: Shelf, preset: Preset, tasks: list[str], routes: dict[str, Se
         rows = zip(tasks, (TEAMS[team] for team in chosen), strict=True)
         write_csv(shelf.path(f"{name}.csv"), ("task", "team"), rows)
     return [shelf.name(name) for name in ("contract.toml", *(f"{name}.csv" for name in routes))]
-
-
-def input_facts(shelf: Shelf) -> list[dict[str, Any]]:
-    """Return the facts of the files that the judgement was read from."""
-    return [facts(str(shelf.path(name))) for name in ("contract.toml", "outcomes.csv")]

@@ -16,7 +16,7 @@ from coverjax.curves import PER_BUDGET, Curves
 from coverjax.inference.comparison import Comparison
 from coverjax.inference.units import Interval
 from coverjax.report.extrapolated import ahead_document, ahead_table
-from coverjax.report.plain import number, numbers, with_reason, write_csv
+from coverjax.report.plain import interval_point, interval_points, number, numbers, with_reason, write_csv
 from coverjax.report.study import KindStudy, MethodStudy, Study
 from coverjax.report.utility_study import UTILITY_HEADER, utility_document, utility_rows
 
@@ -192,12 +192,8 @@ def _mean(values: np.ndarray) -> np.ndarray:
 
 
 def _interval(interval: Interval, scalar: bool = False) -> dict[str, Any]:
-    parts = {"mean": interval.mean, "low": interval.low, "high": interval.high}
-    told: dict[str, Any] = {name: numbers(values) for name, values in parts.items()}
-    if scalar:
-        told = {name: values[0] for name, values in told.items()}
     reason = NO_INPUT if not interval.units else FEW_UNITS if interval.units < 2 else NO_VARIANCE
-    return with_reason(told, reason)
+    return interval_point(interval, reason) if scalar else interval_points(interval, reason)
 
 
 def _time(found: KindStudy, tau: float) -> dict[str, Any]:
