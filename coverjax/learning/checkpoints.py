@@ -1,9 +1,13 @@
 """Training that can be interrupted: the whole state in one file, whole or not at all."""
 
+import functools
 import hashlib
 import json
 import os
 import pathlib
+import re
+import types
+from collections.abc import Iterable
 from typing import Any
 
 import jax
@@ -15,6 +19,45 @@ from coverjax.foundation.checks import InputError, file_error
 from coverjax.foundation.files import whole_file
 
 FORMAT = "coverjax-training-1"
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+
+def described(value: Any, around: tuple[int, ...] = ()) -> str:
+    """Return a text of a value that is the same in every process: no address stands in it.
+
+    A function is told by its name, code, defaults and what it encloses; an object that wraps a function by
+    that function; a structure of a tree node by node.
+
+    Args:
+        value: anything.
+        around: of the functions that this is a part of; one that encloses itself is told once.
+    """
+    if id(value) in around:
+        return "itself"
+    parts = _parts(value)
+    if parts is None:
+        return _ADDRESS.sub("", repr(value))
+    told = [described(part, (*around, id(value))) for part in parts]
+    return f"({', '.join(sorted(told) if isinstance(value, set | frozenset) else told)})"
+
+
+def _parts(value: Any) -> Iterable[Any] | None:
+    """What a value is put together from; None where it is one thing."""
+    if isinstance(value, jax.tree_util.PyTreeDef):
+        return (value.node_data(), *value.children())
+    if isinstance(value, types.FunctionType):
+        cells = [cell.cell_contents for cell in value.__closure__ or ()]
+        return (value.__qualname__, value.__code__, value.__defaults__, value.__kwdefaults__, cells)
+    if isinstance(value, types.CodeType):
+        return (value.co_code, value.co_names, value.co_consts)
+    if isinstance(value, functools.partial):
+        return ("partial", value.func, value.args, value.keywords)
+    if hasattr(value, "__wrapped__"):
+        return ("wrapped", value.__wrapped__)
+    if isinstance(value, dict):
+        return value.items()
+    return value if isinstance(value, tuple | list | set | frozenset) else None
 
 
 def fingerprint(facts: dict[str, Any], arrays: Any) -> str:

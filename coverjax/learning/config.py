@@ -1,18 +1,23 @@
 """How a policy is trained: every choice in one frozen record."""
 
 import dataclasses
-import math
 import os
+import sys
 from typing import Any
 
 import numpy as np
 
-from coverjax.foundation.checks import InputError, one_of, shown
+from coverjax.foundation.checks import InputError, one_of, shown, whole_number
 
 OBJECTIVES = ("auc", "coverage", "log_coverage", "full_coverage", "gain")
 GRADIENTS = ("auto", "exact", "score", "regret")
 DECAYS = ("cosine", "constant")
 KINDS = ("raw", "valid", "correct")
+
+MOST, MOST_SEEDS = (1 << 31) - 1, 1 << 16
+"""The largest whole number of a setting, and the most seeds side by side."""
+
+_LARGEST = sys.float_info.max
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -25,7 +30,7 @@ class TrainConfig:
         decay: "cosine", to 0 at the last step; or "constant".
         warmup: updates over which the learning rate rises from 0.
         batch: inputs of one update, drawn anew for each; None takes all. A table of one row per input takes
-        all.
+            all.
         held_out: share of the inputs that is not trained on; what is kept is the best policy on them. 0
             keeps the best on the training inputs.
         every: updates between two evaluations (and checkpoints).
@@ -35,9 +40,8 @@ class TrainConfig:
         gradient: "exact", through the closed form of blind policies or the dynamic program over (draw, seen
             set); "score", from simulated runs, with the other runs of the input as baseline (leave one
             out): any policy; "regret", from simulated runs too, with the exact loss of every choice against
-            the optimal
-            plan: for policies that see outcomes, at most 16 strategies that can occur. "auto": exact where
-            the policy is blind, or Markov with at most 10 strategies that can occur; else score.
+            the optimal plan: for policies that see outcomes, at most 16 strategies that can occur. "auto":
+            exact where the policy is blind, or Markov with at most 10 strategies that can occur; else score.
         trials: simulated runs of each input in one update ("score" and "regret").
         kl: weight of the mean over draws of KL(choice || base router), subtracted.
         entropy: weight of the mean over draws of the choice's entropy in nats, added.
@@ -74,10 +78,10 @@ class TrainConfig:
         one_of("gradient", self.gradient, GRADIENTS)
         one_of("coverage", self.coverage, KINDS)
         for name, least in (("steps", 1), ("every", 1), ("seeds", 1), ("trials", 2), ("warmup", 0)):
-            _whole(name, getattr(self, name), least)
+            _whole(name, getattr(self, name), least, MOST_SEEDS if name == "seeds" else MOST)
         for name in ("batch", "patience"):
             if getattr(self, name) is not None:
-                _whole(name, getattr(self, name), 1)
+                _whole(name, getattr(self, name), 1, MOST)
         for name in ("kl", "entropy"):
             _number(name, getattr(self, name), 0.0)
         if self.learning_rate is not None and not _number("learning_rate", self.learning_rate, 0.0) > 0:
@@ -97,13 +101,13 @@ class TrainConfig:
         return values
 
 
-def _whole(name: str, value: Any, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{name}: must be a whole number >= {least}; got {shown(value)}")
+def _whole(name: str, value: Any, least: int, most: int) -> None:
+    if whole_number(name, value, least) > most:
+        raise InputError(f"{name}: must be at most {most:,}; got {shown(value)}")
 
 
 def _number(name: str, value: Any, least: float) -> float:
     fits = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not fits or not math.isfinite(value) or value < least:
+    if not fits or not least <= value <= _LARGEST:
         raise InputError(f"{name}: must be a number >= {least:g}; got {shown(value)}")
     return float(value)

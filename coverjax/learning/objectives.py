@@ -23,7 +23,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Bool
 
-from coverjax.foundation.checks import InputError, one_of, shown
+from coverjax.foundation.checks import InputError, one_of, whole_number
 from coverjax.foundation.lattice import LARGEST
 from coverjax.learning.forms import Adaptive, Form, Independent, NoRepeat, Scheduled
 
@@ -277,12 +277,6 @@ def entropy(router: Any) -> jax.Array:
 # -- shapes ----------------------------------------------------------------------------------------
 
 
-def _count(draws: Any) -> int:
-    if isinstance(draws, bool) or draws != int(draws) or draws < 1:
-        raise InputError(f"draws: must be a whole number >= 1; got {shown(draws)}")
-    return int(draws)
-
-
 def _floats(name: str, values: Any, rank: int) -> jax.Array:
     array = jnp.asarray(values)
     if array.ndim < rank:
@@ -342,4 +336,4 @@ def _of_inputs(one: Any, draws_of: Any, draws: Any, weights: Any) -> jax.Array:
             f"shape {list(w.shape)}"
         )
     shares = jnp.broadcast_to(w / jnp.sum(w, axis=-1, keepdims=True), (*lead, strategies))
-    return _mapped(form, shares, one, _count(draws), len(lead))
+    return _mapped(form, shares, one, whole_number("draws", draws), len(lead))

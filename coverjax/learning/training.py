@@ -13,18 +13,20 @@ from tqdm import tqdm
 
 from coverjax.foundation.checks import InputError, one_of
 from coverjax.foundation.checks import budgets as checked_budgets
-from coverjax.learning.checkpoints import fingerprint, read_checkpoint, write_checkpoint
+from coverjax.learning.checkpoints import described, fingerprint, read_checkpoint, write_checkpoint
 from coverjax.learning.config import OBJECTIVES, TrainConfig
 from coverjax.learning.gradients import LATTICE_BY_ITSELF, Climb
 from coverjax.learning.problem import Problem, on_device, problem
 from coverjax.learning.starting import finished, is_table, own_rows, parted, start_policy
-from coverjax.learning.updates import Fixed, Pace, Program, advance, evaluate, optimiser
+from coverjax.learning.updates import Fixed, Pace, Program, advance, evaluate, optimiser, rate_at
 from coverjax.model.router_generator import RouterGenerator
 from coverjax.policy.stage import require_fit, split
 
 GRADIENT_BYTES = 256 << 20
 """Memory that the gradient of the inputs computed at once may take."""
 
+MOST_BYTES = 64 << 30
+"""What the gradient of one input may take; larger ones are refused instead of tried."""
 
 HISTORY = ("step", "learning_rate", "seconds", "train", "held_out")
 
@@ -79,9 +81,14 @@ def train_policy(
     Returns:
         the policy of the best evaluation, and a dict of arrays: "step" [evaluations] (updates made),
         "learning_rate", "seconds" [evaluations], "train" [seeds, evaluations] (mean objective met in the
-        updates since the evaluation before; NaN at the start), "held_out" [seeds, evaluations] (the objective
-        on the held-out inputs, or on all when none are), "best_step" [seeds], "best_seed". Objectives are
-        weighted means over inputs. "judged": the places of these held-out inputs, or of all.
+        updates since the evaluation before; NaN at the start, and where no input met has a weight),
+        "held_out" [seeds, evaluations] (the objective on the held-out inputs, or on all when none are),
+        "judged" [judged] (the places of these inputs in the model), "best_step" [seeds] (updates before each
+        seed's best evaluation), "best" [seeds] (the objective then), "best_seed" (whose is the best of them),
+        "kept_seed" [judged] (whose policy is returned for each of these inputs: the best one, but chosen
+        input by input where each has a row of its own), "at_start" and "kept" (the objective of what is
+        returned, before training and now). Objectives are weighted means over inputs. The best is that of
+        the objective less what `kl` and `entropy` cost.
 
     Raises:
         InputError: a setting without a meaning, a gradient or an objective that this policy can't have.
@@ -140,12 +147,13 @@ class _Job:
         numbers = jax.tree.map(on_device, numbers)
         batch = min(settings.batch or len(trained), len(trained))
         pace = _pace(policy, settings, climb)
-        chunk = min(batch, _chunk(policy, whole, climb))
+        chunk = min(batch, _chunk(policy, whole, climb, settings.seeds))
         self.program = Program(climb, frozen, pace, len(trained), batch, chunk, self.apart)
         self.fixed = Fixed(_rows(whole, trained), numbers)
         self.judge, self.judged = Fixed(_rows(whole, judged), numbers), judged
+        self._require_weight()
         self.state = _first_state(jax.tree.map(lambda *leaves: jnp.stack(leaves), *params), pace)
-        facts = {**settings.told(), "objective": objective, "draws": draws, "policy": repr(frozen)}
+        facts = {**settings.told(), "objective": objective, "draws": draws, "policy": described(frozen)}
         self.name = fingerprint(facts, (jax.random.key_data(key), self.fixed, self.judge, self.state.params))
 
     def _division(self, inputs: int, key: jax.Array) -> tuple[np.ndarray, np.ndarray]:
@@ -201,7 +209,7 @@ class _Job:
         self, state: State, step: int, met: np.ndarray, seconds: float, history: dict[str, Any]
     ) -> State:
         """Evaluate, keep what is better, write the history."""
-        value, objective = self._evaluated(state.params)
+        value, objective = (self._mean(each) for each in self._evaluated(state.params))
         better = value > np.asarray(state.value)
         if np.isnan(value).any():
             raise InputError(
@@ -209,7 +217,7 @@ class _Job:
                 "learning_rate, or look at the logits that `choose` gives"
             )
         history["step"].append(step)
-        history["learning_rate"].append(float(_rate_at(self.program.pace, step)))
+        history["learning_rate"].append(float(rate_at(self.program.pace, step)))
         history["seconds"].append(seconds)
         history["train"].append([float(x) for x in met])
         history["held_out"].append([float(x) for x in objective])
@@ -225,16 +233,23 @@ class _Job:
             stale=jnp.asarray(np.where(better, 0, np.asarray(state.stale) + 1), jnp.int32),
         )
 
+    def _require_weight(self) -> None:
+        for side, fixed in (("hold", self.judge), ("leave", self.fixed)):
+            if not np.asarray(fixed.problem.weight).sum() > 0:
+                raise InputError(
+                    f"held_out: must {side} an input that counts; choose another key or another share"
+                )
+
     def _evaluated(self, params: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the weighted mean value and objective of each seed."""
-        values, objectives = evaluate(params, self.judge, self.judging, self.program)
+        """Return value and objective of each seed on each input that is judged [seeds, judged]."""
+        found = evaluate(params, self.judge, self.judging, self.program)
+        return np.asarray(found[0], np.float64), np.asarray(found[1], np.float64)
+
+    def _mean(self, each: np.ndarray) -> np.ndarray:
+        """Return the weighted mean over the inputs that are judged, the last axis."""
         weight = np.asarray(self.judge.problem.weight, np.float64)
-        if not weight.sum() > 0:
-            raise InputError("held_out: must hold an input that counts; choose another key or a larger share")
-        share = weight / weight.sum()
-        seen = share > 0
-        mean = [np.asarray(each, np.float64)[:, seen] @ share[seen] for each in (values, objectives)]
-        return mean[0], mean[1]
+        seen = weight > 0
+        return each[..., seen] @ (weight / weight.sum())[seen]
 
     def _stalled(self, state: State) -> bool:
         patience = self.settings.patience
@@ -253,17 +268,24 @@ class _Job:
         told["judged"] = self.judged
         best = int(np.argmax(np.asarray(state.value)))
         told["best_step"], told["best_seed"] = np.asarray(state.at, np.int64), np.asarray(best)
-        params = jax.tree.map(lambda leaf: leaf[best], state.best)
+        at = np.searchsorted(told["step"], told["best_step"])
+        told["best"] = told["held_out"][np.arange(len(at)), at]
         if self.apart and self.settings.seeds > 1:
-            params = self._best_rows(state.best)
+            params = self._best_rows(state, told)
+        else:
+            params = jax.tree.map(lambda leaf: leaf[best], state.best)
+            told["kept_seed"] = np.full(len(self.judged), best)
+            told["at_start"], told["kept"] = told["held_out"][best, 0], told["best"][best]
         policy = eqx.combine(params, self.rest)
         return finished(policy, self.policy_class), told
 
-    def _best_rows(self, params: Any) -> Any:
-        """Choose the best seed input by input."""
-        values, _ = evaluate(params, self.judge, self.judging, self.program)
-        seed = jnp.asarray(np.asarray(values).argmax(axis=0))
-        return jax.tree.map(lambda leaf: leaf[seed, jnp.arange(len(seed))], params)
+    def _best_rows(self, state: State, told: dict[str, np.ndarray]) -> Any:
+        """Choose the best seed input by input, and say so in the history."""
+        values, objectives = self._evaluated(state.best)
+        seed, rows = values.argmax(axis=0), np.arange(values.shape[1])
+        told["kept_seed"], told["kept"] = seed, self._mean(objectives[seed, rows])
+        told["at_start"] = self._mean(self._evaluated(self.state.params)[1][seed, rows])
+        return jax.tree.map(lambda leaf: leaf[seed, rows], state.best)
 
 
 # -- choices made before training ------------------------------------------------------------------
@@ -315,30 +337,29 @@ def _pace(policy: Any, settings: TrainConfig, climb: Climb) -> Pace:
     return Pace(rate, settings.decay, settings.warmup, settings.steps, memory)
 
 
-def _rate_at(pace: Pace, step: int) -> float:
-    """The learning rate of the update that comes next."""
-    size = pace.rate
-    if pace.decay == "cosine":
-        size *= 0.5 * (1.0 + np.cos(np.pi * step / pace.steps))
-    return size * min((step + 1) / pace.warmup, 1.0) if pace.warmup else size
+def _chunk(policy: Any, whole: Problem, climb: Climb, seeds: int) -> int:
+    """Return how many inputs fit in memory at once, for all seeds side by side.
 
-
-def _chunk(policy: Any, whole: Problem, climb: Climb) -> int:
-    """Return how many inputs fit in memory at once.
-
-    For every latent of every choice a network keeps about 300 numbers, a table 20.
+    For every latent of every choice a network keeps about 300 numbers, a table 20; a program over the lattice
+    some 3 for every latent, draw and subset.
     """
     choices = climb.draws * (1 if policy.sees == "blind" else 1 << whole.bits)
     lattice = 0
     if climb.gradient != "exact":
         choices = climb.draws * climb.trials
         lattice = 2 * choices * (1 + whole.draws.shape[2] // whole.router.shape[1])  # random numbers
-    if climb.gradient == "regret" or (climb.gradient == "exact" and policy.sees != "blind"):
+    walks = policy.sees != "blind" or climb.objective == "full_coverage"
+    if climb.gradient == "regret" or (climb.gradient == "exact" and walks):
         lattice += 3 * climb.draws << whole.bits
-    latents = whole.router.shape[1]
-    return max(
-        1, int(GRADIENT_BYTES // (4 * latents * ((20 if is_table(policy) else 300) * choices + lattice)))
-    )
+    numbers = whole.router.shape[1] * ((20 if is_table(policy) else 300) * choices + lattice)
+    needed = 4 * numbers * seeds
+    if needed > MOST_BYTES:
+        trials = "" if climb.gradient == "exact" else f", {climb.trials:,} trials"
+        raise InputError(
+            f"budget: an input must need at most {MOST_BYTES >> 30} GiB at once; {climb.draws:,} draws"
+            f"{trials} and {seeds:,} seeds side by side need about {needed >> 30:,}: take fewer"
+        )
+    return max(1, GRADIENT_BYTES // needed)
 
 
 def _rows(whole: Problem, rows: np.ndarray) -> Problem:

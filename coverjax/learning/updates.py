@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jaxtyping import Float, Int
 
@@ -32,6 +33,22 @@ class Pace(NamedTuple):
     warmup: int
     steps: int
     memory: tuple[float, float, float]
+
+
+def rate_at(pace: Pace, done: Any, xp: Any = np) -> Any:
+    """Return the learning rate of the update that comes after `done` others.
+
+    Args:
+        pace: how large the updates are.
+        done: their number, a float.
+        xp: the array library of `done`, NumPy or jax.numpy.
+    """
+    size = pace.rate
+    if pace.decay == "cosine":
+        size = size * 0.5 * (1.0 + xp.cos(math.pi * done / pace.steps))
+    if pace.warmup:
+        size = size * xp.minimum((done + 1.0) / pace.warmup, 1.0)
+    return size
 
 
 class Program(NamedTuple):
@@ -66,18 +83,8 @@ class Fixed(NamedTuple):
 
 def optimiser(pace: Pace) -> optax.GradientTransformation:
     """Return Adam with the learning rates of `pace`."""
-
-    def rate(count: jax.Array) -> jax.Array:
-        done = count.astype(DTYPE)
-        size = jnp.asarray(pace.rate, DTYPE)
-        if pace.decay == "cosine":
-            size = size * 0.5 * (1.0 + jnp.cos(math.pi * done / pace.steps))
-        if pace.warmup:
-            size = size * jnp.minimum((done + 1.0) / pace.warmup, 1.0)
-        return size
-
     b1, b2, eps = pace.memory
-    return optax.adam(rate, b1=b1, b2=b2, eps=eps)
+    return optax.adam(lambda count: rate_at(pace, count.astype(DTYPE), jnp), b1=b1, b2=b2, eps=eps)
 
 
 @partial(jax.jit, static_argnames=("program",))
@@ -86,30 +93,34 @@ def advance(
 ) -> tuple[Any, Any, Float[jax.Array, " seeds"]]:
     """Make updates number first..last - 1; return parameters, optimiser state, mean objective met in them.
 
-    The random numbers of an update are named by the seed's key and the update's number. How many there are
-    is no part of the program: the last few of a training don't compile it again.
+    A batch in which no input has a weight meets no objective and is left out of the mean; NaN where all are
+    such. The random numbers of an update are named by the seed's key and the update's number. How many there
+    are is no part of the program: the last few of a training don't compile it again.
     """
     rest = joined(fixed.numbers, program.frozen)
     tool = optimiser(program.pace)
 
     def of_seed(params: Any, opt: Any, key: jax.Array) -> tuple[Any, Any, jax.Array]:
         def update(number: jax.Array, carry: tuple) -> tuple:
-            params, opt, total = carry
-            slope, met = _slope(params, rest, fixed.problem, jax.random.fold_in(key, number), program)
+            params, opt, total, batches = carry
+            own = jax.random.fold_in(key, number)
+            slope, (met, weight) = _slope(params, rest, fixed.problem, own, program)
             change, opt = tool.update(jax.tree.map(jnp.negative, slope), opt, params)
-            return optax.apply_updates(params, change), opt, total + met
+            counts = weight > 0
+            total = total + jnp.where(counts, met / jnp.where(counts, weight, 1.0), 0.0)
+            return optax.apply_updates(params, change), opt, total, batches + counts.astype(DTYPE)
 
-        start = (params, opt, jnp.zeros((), DTYPE))
-        params, opt, total = jax.lax.fori_loop(first, last, update, start)
-        return params, opt, total / (last - first).astype(DTYPE)
+        start = (params, opt, jnp.zeros((), DTYPE), jnp.zeros((), DTYPE))
+        params, opt, total, batches = jax.lax.fori_loop(first, last, update, start)
+        return params, opt, total / batches
 
     return jax.vmap(of_seed)(params, opt, keys)
 
 
 def _slope(
     params: Any, rest: Any, problem: Problem, key: jax.Array, program: Program
-) -> tuple[Any, Float[jax.Array, ""]]:
-    """The derivative of the mean (or sum) over a batch, and the mean objective in it."""
+) -> tuple[Any, Float[jax.Array, " 2"]]:
+    """The derivative of the mean (or sum) over a batch; the sums of its weighted objectives and weights."""
     drawing, running = jax.random.split(key)
     size = program.batch
     parts = -(-size // program.chunk)
@@ -138,7 +149,7 @@ def _slope(
         split = (index.reshape(parts, -1), there.reshape(parts, -1))
         (slope, sums), _ = jax.lax.scan(add, zero, split)
     scale = 1.0 if program.apart else 1.0 / size
-    return jax.tree.map(lambda leaf: scale * leaf, slope), sums[0] / sums[1]
+    return jax.tree.map(lambda leaf: scale * leaf, slope), sums
 
 
 @partial(jax.jit, static_argnames=("program",))

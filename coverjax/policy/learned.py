@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from coverjax.foundation.checks import InputError, one_of, shown
+from coverjax.foundation.checks import InputError, one_of, shown, whole_number
 from coverjax.policy.base import Known, Policy
 from coverjax.policy.networks import DTYPE, MLP, SetNetwork, Sight, SubsetLogits, TabularLogits
 from coverjax.policy.saving import read_network, write_network
@@ -19,6 +19,9 @@ SEES = ("blind", "latents", "outcomes")
 KNOWS = ("nothing", "router", "true_W")
 MEMORIES = ("set", "counts")
 NETWORKS = ("set", "mlp", "table")
+
+WIDEST = 1 << 13
+"""The largest size of hidden layers."""
 
 TABLE_NUMBERS = 1 << 27
 """The most numbers in a table of logits; training keeps six such arrays."""
@@ -120,8 +123,8 @@ class LearnedLatent(Policy):
         one_of("network", network, NETWORKS)
         if features is not None and network != "mlp":
             raise InputError(f"features: only network='mlp' takes them; got network={network!r}")
-        if isinstance(width, bool) or width != int(width) or width < 1:
-            raise InputError(f"width: must be a whole number >= 1; got {shown(width)}")
+        if whole_number("width", width) > WIDEST:
+            raise InputError(f"width: must be at most {WIDEST:,}; got {shown(width)}")
         if network == "table":
             return cls(_table(model, budget, sees, memory), sees, knows)
         sight = cls(_no_network, sees, knows, memory, features)._example(model)
@@ -144,7 +147,8 @@ class LearnedLatent(Policy):
         """Return each input's place among those that the policy was made for.
 
         Raises:
-            InputError: it holds logits or features for another number of inputs.
+            InputError: it holds logits or features for another number of inputs, or a table of seen sets for
+                other numbers of latents or strategies.
         """
         held = {"params": getattr(self.params, "rows", 1)}
         if self.features is not None:
@@ -156,6 +160,16 @@ class LearnedLatent(Policy):
                     f"ones in the same order; got {law_or_model.inputs} inputs; train on these, or use a "
                     "network that carries over (network='set')"
                 )
+        if isinstance(self.params, SubsetLogits):
+            subsets, latents = self.params.logits.shape[-2:]
+            held = {"latents": latents, "strategies": subsets.bit_length() - 1}
+            for name, size in held.items():
+                if size != getattr(law_or_model, name):
+                    raise InputError(
+                        f"params: the policy was made for {size} {name}, a row of logits for every set of "
+                        f"strategies; got {getattr(law_or_model, name)} {name}; train on these, or use a "
+                        "network that carries over (network='set')"
+                    )
         return np.arange(law_or_model.inputs, dtype=np.int32)
 
     def init(self, known: Known) -> Any:

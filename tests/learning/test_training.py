@@ -374,7 +374,7 @@ def test_policies_without_a_closed_form_learn_from_runs(rng, key, options):
 def test_wrong_input_is_refused(rng, key, change, message):
     given = {"policy_class": cj.LearnedLatent, "model": random_model(rng), "budget": K, **change}
     if given["model"] == "law":
-        given["model"] = given["model"] and cj.families.uniform(2, 3)
+        given["model"] = cj.families.uniform(2, 3)
     with pytest.raises(cj.InputError, match=message):
         cj.train_policy(key, **given)
 
