@@ -5,7 +5,6 @@ import dataclasses
 import io
 import pathlib
 import re
-import tomllib
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -13,6 +12,7 @@ import tyro
 
 from coverjax.cli.complaints import Kind, complaint, kinds, switch_with_value
 from coverjax.foundation.checks import InputError, shown
+from coverjax.foundation.toml import read_toml
 
 Options = TypeVar("Options")
 
@@ -29,7 +29,7 @@ def check_seed(seed: int) -> None:
         InputError: it is below 0 or above 2^32 - 1.
     """
     if not 0 <= seed < 1 << 32:
-        raise InputError(f"--seed: must be a whole number from 0 to 2^32 - 1; got {seed}")
+        raise InputError(f"--seed: must be a whole number from 0 to 2^32 - 1; got {shown(seed)}")
 
 
 def parse(options: type[Options], verb: str, argv: Sequence[str], default: Any = None) -> Options:
@@ -86,18 +86,15 @@ def parse_with_file(options: type[Options], verb: str, argv: Sequence[str]) -> O
 
 
 def _from_file(path: pathlib.Path, options: type) -> dict[str, Any]:
-    try:
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: can't be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: must be TOML: {error}") from error
+    told, _ = read_toml(path)
     known = {name: kind for name, kind in kinds(options).items() if name != "file"}
     values = {}
     for name, value in told.items():
         key = name.replace("-", "_")
         if key not in known:
             raise InputError(f"{path}: {name}: unknown option; the options are {', '.join(known)}")
+        if key in values:
+            raise InputError(f"{path}: {key}: must stand once; {name} is the same option")
         values[key] = _typed(f"{path}: {name}", value, known[key], path.parent)
     return values
 
@@ -116,7 +113,10 @@ def _typed(place: str, value: Any, kind: Kind, folder: pathlib.Path) -> Any:
         raise InputError(f"{place}: must be {kind.words}; got {shown(value)}")
     if kind.type is str and value.endswith(".npz"):  # a trained policy is named by its file
         return str(folder / value)
-    return folder / value if kind.type is pathlib.Path else wanted(value)
+    try:
+        return folder / value if kind.type is pathlib.Path else wanted(value)
+    except OverflowError:
+        raise InputError(f"{place}: must be {kind.words}; got {shown(value)}") from None
 
 
 def _gist(box: str) -> str:

@@ -16,6 +16,10 @@ from coverjax.foundation.files import whole_folder
 STOPPED = 128
 """Exit code of a run that a signal stopped, less the signal's number."""
 
+FIGURES = tuple(f"{stem}.{kind}" for stem in ("gain", "regimes") for kind in ("png", "svg"))
+OUTPUTS = ("summary.json", "report.html")
+"""What may be written when the cells are there; what an earlier run left of these goes."""
+
 
 @dataclasses.dataclass(frozen=True)
 class SweepOptions:
@@ -92,11 +96,11 @@ def _report(sweep: Any, out: pathlib.Path, options: SweepOptions) -> tuple[dict[
         table = read_table(out, ("auc", "auc_mc_error", "auc_by_input", "gain"))
         found = maps(table, **sweep.figures)
         document = sweep_document(table, found, command=f"coverjax sweep {options.file.name}")
-        with whole_folder(out / "figures") as part:
+        with whole_folder(out / "figures", FIGURES) as part:
             files = write_sweep_figures(found, part, sweep.title, progress.step)
         stems = [name.removesuffix(".svg") for name in files if name.endswith(".svg")]
         page = sweep_page(document, stems, ["summary.json", *(f"figures/{name}" for name in files)])
-        with whole_folder(out) as part:
+        with whole_folder(out, OUTPUTS) as part:
             write_json(part / "summary.json", document)
             write_page(page, part, out / "figures")
     return document, sweep_text(document)

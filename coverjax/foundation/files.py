@@ -113,6 +113,7 @@ def write_durably(path: str | os.PathLike[str], content: bytes, staging: str | o
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, final)
+        WRITTEN.append(final)
         _sync_folder(final.parent)
     except OSError as error:
         with contextlib.suppress(OSError):

@@ -19,9 +19,6 @@ SETTINGS: dict[str, tuple[str, ...]] = {
 }
 """The settings of each family beside inputs and strategies."""
 
-RANDOM = frozenset(name for name, settings in SETTINGS.items() if "seed" in settings)
-"""Families that differ with the seed."""
-
 WITH_LATENTS = frozenset({"confusion"})
 """Families that are router-generators."""
 

@@ -88,17 +88,31 @@ def written_policy(text: str) -> Any:
     if found is None:
         raise InputError(f"policy: must be Name or Name(setting=value, ...); got {shown(text)}")
     kind = policy_class(found["name"])
-    try:
-        call = ast.parse(f"f({found['settings'] or ''})", mode="eval").body
-        assert isinstance(call, ast.Call)
-        if any(word.arg is None for word in call.keywords):
-            raise ValueError
-        values = [ast.literal_eval(value) for value in call.args]
-        settings = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
-    except (SyntaxError, ValueError):
-        raise InputError(f"policy: {shown(text)}: settings must be name=value, plain values") from None
+    values, settings = _settings(text, found["settings"] or "")
     try:
         return kind(*values, **settings)
+    except InputError:
+        raise
     except TypeError:
         known = ", ".join(inspect.signature(kind).parameters) or "none"
         raise InputError(f"policy: {shown(text)}: the settings of {found['name']} are: {known}") from None
+    except Exception as error:  # whatever the user's own class raises
+        told = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise InputError(f"policy: {shown(text)}: {found['name']} can't be made of it; {told}") from error
+
+
+def _settings(text: str, written: str) -> tuple[list[Any], dict[str, Any]]:
+    """Return the settings that stand between the brackets, those by place and those by name."""
+    wrong = InputError(f"policy: {shown(text)}: settings must be name=value, plain values, each name once")
+    try:
+        call = ast.parse(f"f({written}\n)", mode="eval").body
+        # `c=1)(c=2` and `c=1) + f(2` are other expressions
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+            raise wrong
+        names = [word.arg for word in call.keywords]
+        if None in names or len(set(names)) < len(names):
+            raise wrong
+        values = [ast.literal_eval(value) for value in call.args]
+        return values, {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        raise wrong from None

@@ -8,13 +8,16 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax
+import numpy as np
+
 from coverjax.foundation.checks import InputError, shown
 from coverjax.model.law import OutcomeLaw
 from coverjax.model.named import named_family
 from coverjax.model.router_generator import RouterGenerator
 from coverjax.policy.base import label
 from coverjax.policy.registry import policies, written_policy
-from coverjax.policy.stage import require_fit
+from coverjax.policy.stage import knowledge, require_fit
 from coverjax.sweep.forms import is_reference, require_exact
 from coverjax.sweep.grid import Cell, Sweep
 
@@ -41,12 +44,34 @@ def with_policies(sweep: Sweep, named: Sequence[str], error: Refusal) -> Sweep:
         except InputError as refused:
             raise error("", "policies", str(refused).removeprefix("policy: ")) from refused
         name = written(policy)
+        _require_the_same(policy, name, error)
         if name in texts:
             raise error("", "policies", f"must be distinct; {shown(name)} stands twice")
         texts.append(name)
         if ":" in name:
             sources[name] = source_hash(policy)
     return dataclasses.replace(sweep, policies=tuple(texts), sources=sources)
+
+
+def _require_the_same(policy: Any, name: str, error: Refusal) -> None:
+    """Refuse a policy that its name does not give again: cells are made by the name, anywhere."""
+    try:
+        again = written_policy(name)
+        same = label(again) == label(policy) and all(
+            np.array_equal(one, other) for one, other in zip(_arrays(again), _arrays(policy), strict=True)
+        )
+    except ValueError:  # it can't be made, or has other arrays
+        same = False
+    if not same:
+        raise error(
+            "",
+            "policies",
+            f"{name}: must be given by numbers and words alone; a sweep can't write arrays down",
+        )
+
+
+def _arrays(policy: Any) -> list[Any]:
+    return [leaf for leaf in jax.tree.leaves(policy) if isinstance(leaf, jax.Array | np.ndarray)]
 
 
 def written(policy: Any) -> str:
@@ -93,6 +118,8 @@ def told(cell: Cell) -> str:
 def _require_fit(policy: Any, sweep: Sweep, laws: dict[str, OutcomeLaw | RouterGenerator]) -> None:
     for law in laws.values():
         require_fit(policy, law)
+        if not getattr(policy, "no_sequence", ""):
+            knowledge(policy, law, 1)  # its init and choose are tried
     if sweep.trials is None or is_reference(policy):
         require_exact(policy, max(structure.strategies for structure in sweep.structures))
     elif getattr(policy, "no_sequence", ""):

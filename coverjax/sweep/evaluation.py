@@ -18,7 +18,8 @@ from coverjax.policy.stage import marginal_law
 from coverjax.sweep.checking import source_hash
 from coverjax.sweep.forms import REFERENCES, exact_curves, is_reference
 from coverjax.sweep.grid import CELL_COLUMNS, Cell, Part, Sweep
-from coverjax.sweep.measures import columns, curves_needed, inputs_of, measured
+from coverjax.sweep.inputs import inputs_of
+from coverjax.sweep.measures import columns, curves_needed, measured
 
 Rows = dict[str, list[Any]]
 """A table: columns of equal length."""
@@ -42,14 +43,15 @@ def part_rows(sweep: Sweep, part: Part) -> Rows:
     law = stacked(cells, part.tile)
     budget, inputs = cells[0]["budget"], cells[0]["inputs"]
     names = curves_needed(sweep.metrics)
-    iid, oracle = (
-        exact(policy, law, budget, include=exact_curves(policy, law.strategies, names))
-        for policy in REFERENCES
-    )
+    references = {type(policy): _exact(policy, law, budget, names) for policy in REFERENCES}
+    iid, oracle = references.values()
     found: dict[tuple[int, int], dict[str, Any]] = {}
     for place, text in enumerate(sweep.policies):
         policy = policy_of(sweep, text)
-        curves = _curves(policy, law, budget, sweep.trials, names)
+        if is_reference(policy):
+            curves = references[type(policy)]
+        else:
+            curves = _curves(policy, law, budget, sweep.trials, names)
         facts = {
             "policy": text,
             "sees": policy.sees,
@@ -81,11 +83,15 @@ def policy_of(sweep: Sweep, text: str) -> Any:
     return policy
 
 
+def _exact(policy: Any, law: OutcomeLaw | RouterGenerator, budget: int, names: tuple[str, ...]) -> Curves:
+    return exact(policy, law, budget, include=exact_curves(policy, law.strategies, names))
+
+
 def _curves(
     policy: Any, law: OutcomeLaw | RouterGenerator, budget: int, trials: int | None, names: tuple[str, ...]
 ) -> Curves:
-    if trials is None or is_reference(policy):
-        return exact(policy, law, budget, include=exact_curves(policy, law.strategies, names))
+    if trials is None:
+        return _exact(policy, law, budget, names)
     return simulate(jax.random.key(STREAMS), policy, law, budget, trials, include=(*names, "mc_stderr"))
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from coverjax.foundation.lattice import LARGEST
-from coverjax.model.named import DEFAULTS, RANDOM, SETTINGS, WITH_LATENTS
+from coverjax.model.named import DEFAULTS, SETTINGS, WITH_LATENTS
 
 WHOLE = ("inputs", "strategies", "common", "latents", "budget", "seed")
 """Settings that are whole numbers; the others are numbers, and `family` is a word."""
@@ -25,6 +25,9 @@ CELL_COLUMNS: tuple[str, ...] = ("family", *DEFAULTS, "budget")
 NAMES = frozenset(CELL_COLUMNS)
 
 MOST_CELLS = 2_000_000
+
+MOST_NUMBERS = 1 << 30
+"""Numbers in the law and the curves of a cell at most (8 bytes each)."""
 
 PART = 64
 """Cells in a part unless the sweep says otherwise or they are large."""
@@ -46,6 +49,11 @@ class Structure(NamedTuple):
     inputs: int
     strategies: int
     budget: int
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers the law of an input and its curves hold, about."""
+        return 8 * self.budget + self.strategies * (1 + self.latents)
 
 
 class Part(NamedTuple):
@@ -161,7 +169,7 @@ class Sweep:
 
     def _most(self, structure: Structure) -> int:
         """How many cells of a structure a part may hold: a matter of memory and, for simulation, of time."""
-        held = 8 * structure.budget + structure.strategies * (1 + structure.latents)
+        held = structure.numbers
         if structure.strategies <= LARGEST:  # tables over the subset lattice, where a policy has one
             held += structure.budget << max(0, structure.strategies - 3)
         most = PART_NUMBERS // (structure.inputs * held)
@@ -177,11 +185,6 @@ class Sweep:
         shown = {name: tuple(v for v in found if v is not None) for name, found in values.items()}
         return {name: found for name, found in shown.items() if len(found) > 1}
 
-    @property
-    def random(self) -> bool:
-        """Whether any number depends on the seed."""
-        return self.trials is not None or any(cell["family"] in RANDOM for cell in self.cells)
-
     def spec(self) -> dict[str, Any]:
         """Return everything that the numbers depend on, plain: two sweeps with the same one are the same."""
         return {
@@ -195,7 +198,7 @@ class Sweep:
             "part": self.part,
         }
 
-    @property
+    @functools.cached_property
     def hash(self) -> str:
         """The hash of `spec`."""
         return digest(self.spec())

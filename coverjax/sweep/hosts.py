@@ -2,14 +2,14 @@
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
 
 import jax
 import numpy as np
 
-from coverjax.curves import Curves, Spread
+from coverjax.curves import Curves
 from coverjax.foundation.checks import InputError
 from coverjax.policy.stage import LawOrModel
+from coverjax.sweep.inputs import with_inputs
 
 
 def on_hosts(produce: Callable[[LawOrModel], Curves], law_or_model: LawOrModel) -> Curves:
@@ -47,18 +47,11 @@ def on_hosts(produce: Callable[[LawOrModel], Curves], law_or_model: LawOrModel) 
 def _gathered(curves: Curves, law_or_model: LawOrModel, share: int) -> Curves:
     """Put the inputs of all processes together, in order."""
 
-    def whole(value: Any) -> Any:
-        if isinstance(value, Spread):
-            return Spread(**{f.name: whole(value[f.name]) for f in dataclasses.fields(Spread)})
-        return _all(value, share)[: law_or_model.inputs] if _is_numbers(value) else value
+    def whole(own: np.ndarray) -> np.ndarray:
+        # names are no bytes to be gathered, and every process knows them all
+        return own if own.dtype == object else _all(own, share)[: law_or_model.inputs]
 
-    fields = (field.name for field in dataclasses.fields(Curves) if field.name not in ("budgets", "ids"))
-    found = {name: whole(getattr(curves, name)) for name in fields}
-    return dataclasses.replace(curves, ids=law_or_model.ids, **found)
-
-
-def _is_numbers(value: Any) -> bool:
-    return isinstance(value, np.ndarray) and value.dtype != object
+    return dataclasses.replace(with_inputs(curves, whole), ids=law_or_model.ids)
 
 
 def _all(own: np.ndarray, share: int) -> np.ndarray:

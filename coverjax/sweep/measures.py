@@ -1,13 +1,12 @@
 """What a sweep keeps of a policy's curves in one cell: a few numbers, under fixed column names."""
 
-import dataclasses
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from coverjax.curves import Curves, Spread
+from coverjax.curves import Curves
 from coverjax.foundation.checks import InputError, shown
 from coverjax.metrics import auc, gain_report, gain_split, time_to_coverage
 
@@ -43,8 +42,12 @@ def require_metric(name: str) -> None:
 
 
 def _tau(name: str) -> float | None:
+    """Return TAU of a metric `time:TAU`; None where it is another one, or no such number."""
+    kind, _, number = name.partition(":")
+    if kind != "time":
+        return None
     try:
-        tau = float(name.partition(":")[2])
+        tau = float(number)
     except ValueError:
         return None
     return tau if 0.0 < tau <= 1.0 else None
@@ -58,37 +61,28 @@ def columns(metrics: Iterable[str]) -> list[str]:
     """
     found: list[str] = []
     for name in ("auc", *metrics):
-        if name.startswith("time:"):
-            found += [f"time_{_tau(name):g}", f"never_{_tau(name):g}"]
-        else:
-            found += METRICS[name]
+        tau = _tau(name)
+        found += METRICS[name] if tau is None else _time_columns(tau)
     return list(dict.fromkeys(found))
+
+
+def _time_columns(tau: float) -> tuple[str, str]:
+    return f"time_{tau:.15g}", f"never_{tau:.15g}"
 
 
 def curves_needed(metrics: Sequence[str]) -> tuple[str, ...]:
     """Return the names of the optional curves that some metrics are read from."""
     needs: dict[str, None] = {}
+    shares = {_tau(name) for name in metrics} - {None}
     if "gain_split" in metrics:
         needs["strategy_auc"] = None
-    if "full" in metrics or "time:1" in metrics:
+    if "full" in metrics or 1.0 in shares:
         needs["full_coverage"] = None
     if "latents" in metrics:
         needs["latent_coverage"] = None
-    if any(name.startswith("time:") and _tau(name) != 1.0 for name in metrics):
+    if shares - {1.0}:
         needs["count_law"] = None
     return tuple(needs)
-
-
-def inputs_of(curves: Curves, rows: slice) -> Curves:
-    """Return the curves of some inputs."""
-
-    def cut(value: Any) -> Any:
-        if isinstance(value, Spread):
-            return Spread(**{f.name: cut(value[f.name]) for f in dataclasses.fields(Spread)})
-        return value[rows] if isinstance(value, np.ndarray) else value
-
-    fields = (field.name for field in dataclasses.fields(Curves) if field.name != "budgets")
-    return dataclasses.replace(curves, **{name: cut(getattr(curves, name)) for name in fields})
 
 
 def measured(metrics: Sequence[str], curves: Curves, iid: Curves, oracle: Curves) -> dict[str, Any]:
@@ -124,8 +118,9 @@ def measured(metrics: Sequence[str], curves: Curves, iid: Curves, oracle: Curves
     if "curve" in metrics:
         row["curve"] = curves.coverage.mean(axis=0).tolist()
     for name in metrics:
-        if name.startswith("time:"):
-            row |= _time(curves, float(name.partition(":")[2]))
+        tau = _tau(name)
+        if tau is not None:
+            row |= _time(curves, tau)
     return row
 
 
@@ -154,7 +149,7 @@ def _split(curves: Curves, iid: Curves, oracle: Curves) -> dict[str, float]:
 
 
 def _time(curves: Curves, tau: float) -> dict[str, float]:
-    names = (f"time_{tau:g}", f"never_{tau:g}")
+    names = _time_columns(tau)
     try:
         whole = time_to_coverage(curves, tau).pooled
     except InputError:  # the curves hold no count law

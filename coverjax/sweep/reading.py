@@ -4,21 +4,24 @@ import math
 import os
 import pathlib
 import re
-import tomllib
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from coverjax.foundation.checks import InputError, file_error, listed, shown
+from coverjax.foundation.toml import read_toml
 from coverjax.model.named import SETTINGS
 from coverjax.sweep import checking
-from coverjax.sweep.grid import MOST_CELLS, NAMES, PART, WHOLE, Sweep
+from coverjax.sweep.grid import MOST_CELLS, MOST_NUMBERS, NAMES, PART, WHOLE, Sweep
 from coverjax.sweep.measures import DEFAULT_METRICS, require_metric
 
 OPTIONS = ("policies", "metrics", "trials", "part", "title", "axes", "zip", "figures")
 RANGE = ("from", "to", "steps", "log")
 FIGURES = ("x", "y", "panel")
+
+MOST = 1 << 31
+"""Whole numbers lie below it."""
 
 
 def read_sweep(path: "str | os.PathLike[str]") -> Sweep:
@@ -39,13 +42,7 @@ def read_sweep(path: "str | os.PathLike[str]") -> Sweep:
 class _Reader:
     def __init__(self, path: pathlib.Path):
         self.path = path
-        try:
-            self.text = path.read_text(encoding="utf-8")
-            self.told = tomllib.loads(self.text)
-        except OSError as error:
-            raise file_error(path, None, None, f"can't be read: {error.strerror or error}") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise file_error(path, None, None, f"must be TOML: {error}") from None
+        self.told, self.text = read_toml(path)
 
     def sweep(self) -> Sweep:
         unknown = [name for name in self.told if name not in NAMES and name not in OPTIONS]
@@ -76,10 +73,8 @@ class _Reader:
                 f"at most {MOST_CELLS:,} combinations; got {sweep.combinations:,}: split the sweep",
             )
         self.require_used(sweep)
-        for place, name in sweep.figures.items():
-            if name not in sweep.varied:
-                varied = ", ".join(sweep.varied) or "nothing"
-                raise self.error("figures", place, f"{name} has one value in this sweep; varied: {varied}")
+        self.require_drawable(sweep)
+        self.require_room(sweep)
         return checking.with_policies(sweep, self.policies(), self.error)
 
     # -- settings and axes -------------------------------------------------------------------------
@@ -87,15 +82,17 @@ class _Reader:
     def value(self, table: str, name: str, value: Any) -> Any:
         """One value of a setting, as the type it has."""
         if name == "family":
-            if value not in SETTINGS:
+            if not isinstance(value, str) or value not in SETTINGS:
                 known = ", ".join(SETTINGS)
                 raise self.error(table, name, f"must be one of {known}; got {shown(value)}")
             return value
-        if not _is_number(value) or (name in WHOLE and value != int(value)):
+        fits = _is_whole(value) if name in WHOLE else _is_number(value)
+        if not fits:
             kind = "a whole number" if name in WHOLE else "a number"
-            raise self.error(table, name, f"must be {kind}; got {shown(value)}; lists belong into [axes]")
+            hint = "; lists belong into [axes]" if isinstance(value, list) and not table else ""
+            raise self.error(table, name, f"must be {kind}; got {shown(value)}{hint}")
         least = {"seed": 0, "latents": 0}.get(name, 1)
-        if name in WHOLE and not least <= value < 1 << 31:
+        if name in WHOLE and not least <= value < MOST:
             raise self.error(table, name, f"must be from {least} to 2^31 - 1; got {shown(value)}")
         return int(value) if name in WHOLE else float(value)
 
@@ -118,12 +115,15 @@ class _Reader:
         if name == "family" or not {"from", "to", "steps"} <= set(given) <= set(RANGE):
             raise self.error(table, name, wrong)
         low, high, steps, log = given["from"], given["to"], given["steps"], given.get("log", False)
-        numbers = all(_is_number(value) for value in (low, high, steps))
-        if not numbers or not isinstance(log, bool) or steps not in range(2, MOST_CELLS + 1):
+        if not isinstance(steps, int) or not 2 <= steps <= MOST_CELLS:
+            told = f"steps must be a whole number from 2 to {MOST_CELLS:,}; got {shown(steps)}"
+            raise self.error(table, name, told)
+        if not (_is_number(low) and _is_number(high) and isinstance(log, bool)):
             raise self.error(table, name, wrong)
         if log and not (low > 0 and high > 0):
             raise self.error(table, name, f"a range in logarithm must lie above 0; got {low:g} to {high:g}")
-        spaced = np.geomspace(low, high, steps) if log else np.linspace(low, high, steps)
+        with np.errstate(all="ignore"):  # what is no number then is refused with its place
+            spaced = np.geomspace(low, high, steps) if log else np.linspace(low, high, steps)
         if name in WHOLE:
             spaced = np.unique(np.rint(spaced)) if log else spaced
         return [float(f"{number:.12g}") for number in spaced.tolist()]
@@ -168,12 +168,39 @@ class _Reader:
                 )
                 raise self.error("axes", name, f"would change nothing: {why}; take it out")
 
+    def require_drawable(self, sweep: Sweep) -> None:
+        """Refuse figures over what does not vary, or over one setting twice."""
+        varied = [name for name in sweep.varied if name != "seed"]  # seeds are averaged over
+        for place, name in sweep.figures.items():
+            if name not in varied:
+                told = "is averaged over" if name == "seed" else "has one value in this sweep"
+                raise self.error("figures", place, f"{name} {told}; varied: {', '.join(varied) or 'nothing'}")
+            if list(sweep.figures.values()).count(name) > 1:
+                raise self.error("figures", place, f"must be distinct settings; {name} stands twice")
+
+    def require_room(self, sweep: Sweep) -> None:
+        """Refuse a cell whose law and curves no memory holds."""
+        for structure, cells in sweep.structures.items():
+            numbers = structure.inputs * structure.numbers
+            if numbers > MOST_NUMBERS:
+                place = f"cell {cells[0]} ({checking.told(sweep.cells[cells[0]])})"
+                raise self.error(
+                    "",
+                    None,
+                    f"{place}: must be at most {MOST_NUMBERS:,} numbers large, its law and curves together; "
+                    f"it is {numbers:,}: take fewer inputs, strategies, latents or a smaller budget",
+                )
+
     # -- options -----------------------------------------------------------------------------------
 
     def whole(self, name: str, default: int | None) -> int | None:
         value = self.told.get(name, default)
-        if name in self.told and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+        if name not in self.told:
+            return value
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise self.error("", name, f"must be a whole number >= 1; got {shown(value)}")
+        if value >= MOST:
+            raise self.error("", name, f"must be at most 2^31 - 1; got {shown(value)}")
         return value
 
     def word(self, name: str) -> str:
@@ -204,7 +231,7 @@ class _Reader:
     def figures(self) -> dict[str, str]:
         given = self.table("figures")
         for name, value in given.items():
-            if name not in FIGURES or value not in NAMES:
+            if name not in FIGURES or not isinstance(value, str) or value not in NAMES:
                 raise self.error(
                     "figures",
                     name,
@@ -233,4 +260,17 @@ class _Reader:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    """Whether a value is a number that a float can hold."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def _is_whole(value: Any) -> bool:
+    """Whether a value is a whole number of any size: 3, or 3.0."""
+    if isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from coverjax.foundation.checks import InputError
-from coverjax.foundation.files import WRITTEN, whole_file, whole_folder
+from coverjax.foundation.files import WRITTEN, whole_file, whole_folder, write_durably
 
 
 class BrokenError(Exception):
@@ -113,4 +113,8 @@ def test_what_is_written_is_remembered(tmp_path):
     with whole_folder(tmp_path / "out") as part:
         (part / "a").write_text("1")
         assert [tmp_path / "f"] == WRITTEN
-    assert [tmp_path / "f", tmp_path / "out" / "a"] == WRITTEN
+    write_durably(tmp_path / "d", b"1", tmp_path)
+    assert [tmp_path / "f", tmp_path / "out" / "a", tmp_path / "d"] == WRITTEN
+    with pytest.raises(InputError):
+        write_durably(tmp_path / "none" / "d", b"1", tmp_path)
+    assert len(WRITTEN) == 3

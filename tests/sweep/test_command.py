@@ -57,6 +57,18 @@ def test_a_sweep_from_file_to_figures(capsys, path, tmp_path):
     assert "a sweep is there already; go on with it by --resume" in err
 
 
+def test_figures_of_an_earlier_run_go(capsys, path, tmp_path):
+    """A summary beside figures that are not its own would be taken for theirs."""
+    out = tmp_path / "out"
+    assert run(capsys, path, "--out", out)[0] == 0
+    for name in ("regimes.png", "regimes.svg", "mine.png"):
+        (out / "figures" / name).write_bytes(b"earlier")
+    assert run(capsys, path, "--out", out, "--resume")[0] == 0
+    names = sorted(file.name for file in (out / "figures").iterdir())
+    assert names == ["gain.png", "gain.svg", "mine.png"]
+    assert "regimes" not in (out / "report.html").read_text()
+
+
 def test_a_signal_ends_with_what_is_done(capsys, path, tmp_path, monkeypatch):
     real = runner.Store.write
 

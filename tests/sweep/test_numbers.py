@@ -1,5 +1,6 @@
 """The numbers of a sweep are those of `exact` and `simulate`, cell by cell."""
 
+import dataclasses
 import math
 
 import jax
@@ -10,10 +11,11 @@ from sweep_files import SIMULATED, SMALL, write
 import coverjax as cj
 from coverjax.foundation.checks import InputError
 from coverjax.model.named import named_family
-from coverjax.sweep import read_sweep
+from coverjax.sweep import evaluation, read_sweep
 from coverjax.sweep.estimates import estimated
 from coverjax.sweep.evaluation import identity, part_rows, row_columns
 from coverjax.sweep.forms import exact_curves, require_exact
+from coverjax.sweep.inputs import inputs_of
 from coverjax.sweep.measures import columns, curves_needed
 from coverjax.sweep.parquet import parquet_bytes
 
@@ -148,6 +150,46 @@ def test_columns_and_what_they_need():
     assert columns(["final"]) == ["auc", "auc_mc_error", "auc_by_input", "final", "final_mc_stderr"]
     assert curves_needed(["auc", "gain", "final"]) == ()
     assert curves_needed(["time:0.5", "full"]) == ("full_coverage", "count_law")
+    for all_of_them in ("time:1", "time:1.0", "time:1e0"):
+        assert curves_needed([all_of_them]) == ("full_coverage",)
+    assert columns(["time:0.12345678"])[-2:] == ["time_0.12345678", "never_0.12345678"]
+    assert columns(["time:0.1234567", "time:0.1234568"])[-2:] == ["time_0.1234568", "never_0.1234568"]
+
+
+def test_times_are_there_however_the_number_is_written(tmp_path):
+    text = SMALL.replace(', "LatentNoRepeat"', "").replace("steps = 5", "steps = 2")
+    text = text.replace("part = 4", "part = 4\nmetrics = ['time:1.0', 'time:0.33333333333']")
+    rows = rows_of(read_sweep(write(tmp_path, text)))
+    curves = cj.exact(cj.IID(), cj.families.confusion(1, 3, 0.0), 6)
+    assert rows[0]["never_1"] == pytest.approx(1.0 - curves.full_coverage[0, -1])
+    assert all(row[name] >= 1.0 for row in rows for name in ("time_1", "time_0.33333333333"))
+
+
+def test_the_references_are_computed_once_a_part(tmp_path, monkeypatch):
+    """Though they are policies of the sweep too."""
+    counted = []
+
+    def counting(policy, *given, **named):
+        counted.append(type(policy).__name__)
+        return cj.exact(policy, *given, **named)
+
+    monkeypatch.setattr(evaluation, "exact", counting)
+    sweep = read_sweep(write(tmp_path, SMALL))
+    rows = part_rows(sweep, sweep.parts[0])
+    assert sorted(counted) == ["IID", "LatentNoRepeat", "OracleNoRepeat"]
+    assert rows["gain"][:2] == [pytest.approx(0.0), pytest.approx(1.0)]
+
+
+def test_inputs_are_cut_out_of_every_array(key):
+    model = cj.families.confusion(5, 3, 0.2)
+    curves = cj.simulate(key, cj.LatentIID(), model, 4, 8, include="all")
+    curves = dataclasses.replace(curves, utility={"worth": curves.coverage + 1.0})
+    cut = inputs_of(curves, slice(1, 3))
+    assert (cut.inputs, cut.budgets.tolist(), cut.provenance) == (2, [1, 2, 3, 4], curves.provenance)
+    for name in ("coverage", "count_law", "strategy_auc", "ids", "declared"):
+        np.testing.assert_array_equal(getattr(cut, name), getattr(curves, name)[1:3])
+    np.testing.assert_array_equal(cut.mc_stderr.coverage, curves.mc_stderr.coverage[1:3])
+    np.testing.assert_array_equal(cut.utility["worth"], curves.coverage[1:3] + 1.0)
 
 
 def test_parquet_of_equal_rows_is_equal_and_nan_is_null(tmp_path):

@@ -7,6 +7,9 @@ from coverjax.foundation.checks import InputError
 from coverjax.sweep import read_sweep
 
 HEAD = 'family = "zipf"\npolicies = ["IID"]\n'
+VARIED = 'family = "confusion"\npolicies = ["IID"]\ntrials = 2\naxes = {eps=[0.1, 0.2], seed=[0, 1]}\n'
+VARIED += "[figures]\nx = 'eps'\n"
+HUGE = "9" * 400
 
 
 def read(folder, text):
@@ -62,7 +65,7 @@ def test_what_the_numbers_do_not_depend_on_does_not_change_the_hash(tmp_path):
 def test_seeds_matter_where_something_is_random(tmp_path):
     assert len(read(tmp_path, SIMULATED).cells) == 3
     with pytest.raises(InputError, match=r"sweep.toml:5: axes.seed: would change nothing: exact curves"):
-        read(tmp_path, HEAD + "\n[axes]\nseed = [0, 1]\n".replace("\n[axes]", "\n[axes]"))
+        read(tmp_path, HEAD + "\n[axes]\nseed = [0, 1]\n")
 
 
 @pytest.mark.parametrize(
@@ -121,6 +124,47 @@ def test_seeds_matter_where_something_is_random(tmp_path):
             "at most",
         ),
         ("family = ", r"sweep.toml: must be TOML"),
+        ("family = ['zipf']", r":1: family: must be one of uniform, .*got \['zipf'\]"),
+        ("[axes]\nfamily = [{a = 1}]", r":2: axes.family: must be one of uniform, .*got \{'a': 1\}"),
+        (HEAD + "[figures]\nx = ['eps']", r":4: figures.x: must be x, y, panel = the name of a setting"),
+        (HEAD + "[figures]\nx = {a = 1}", r":4: figures.x: must be x, y, panel = the name of a setting"),
+        (HEAD + "[axes]\nexponent = {from=0, to=1, steps=3.0}", r":4: axes.exponent: steps must be a whole"),
+        (
+            HEAD + "[axes]\nexponent = {from=-1e308, to=1e308, steps=3}",
+            r":4: axes.exponent: must be a number",
+        ),
+        (HEAD + f"[axes]\nexponent = {{from=0, to={HUGE}, steps=3}}", r":4: axes.exponent: a range is"),
+        (HEAD + f"exponent = {HUGE}", r":3: exponent: must be a number; got 999"),
+        (HEAD + f"strategies = {HUGE}", r":3: strategies: must be from 1 to 2\^31 - 1; got 999"),
+        (HEAD + f"strategies = 0x{'f' * 5000}", r":3: strategies: must be .*got a number of thousands"),
+        (HEAD + f"trials = {HUGE}", r":3: trials: must be at most 2\^31 - 1; got 999"),
+        (HEAD + f"part = {HUGE}", r":3: part: must be at most 2\^31 - 1; got 999"),
+        (HEAD + "trials = 3.0", r":3: trials: must be a whole number >= 1; got 3.0"),
+        (HEAD + f"\nstrategies = {'9' * 5000}", r"sweep.toml:4: must be TOML: a number has too many digits"),
+        ("a = " + "[" * 5000, r"sweep.toml: must be TOML: lists or tables are nested too deeply"),
+        (HEAD + "strategies = 2_000_000_000", r"cell 0 \(.*must be at most 1,073,741,824 numbers large"),
+        (HEAD + "budget = 2_000_000_000", r"cell 0 \(.*it is 16,000,000,010: take fewer"),
+        (VARIED + "y = 'eps'", r":6: figures.x: must be distinct settings; eps stands twice"),
+        (VARIED.replace("x = 'eps'", "x = 'seed'"), r":6: figures.x: seed is averaged over; varied: eps"),
+        *(
+            (f'family = "confusion"\npolicies = ["{text}"]', f":2: policies: {message}")
+            for text, message in (
+                ("GoodUCB(c=1) + f(2)", ".*settings must be name=value"),
+                ("GoodUCB(c=1)(c=2)", ".*settings must be name=value"),
+                ("GoodUCB(c=1, c=2)", ".*each name once"),
+                ("GoodUCB(c={[]:1})", ".*settings must be name=value"),
+                ("GoodUCB(c=1)#)", ".*settings must be name=value"),
+                (f"GoodUCB(c={'(' * 9000})", ".*settings must be name=value"),
+                (f"GoodUCB(c={HUGE})", ".*GoodUCB can't be made of it; OverflowError"),
+                ("LatentSchedule(logits=[[0.0], [0.0, 1.0]])", ".*LatentSchedule can't be made of it"),
+                (
+                    f"LatentSchedule(logits=[[{', '.join(['0.0'] * 10)}]])",
+                    ".*a sweep can't write arrays down",
+                ),
+                ("LearnedLatent(3)", "LearnedLatent: its init or choose raised TypeError"),
+                ("GoodUCB(c=None)", "GoodUCB: its init or choose raised TypeError"),
+            )
+        ),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(tmp_path, text, message):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sweep_files import write
 
+from coverjax.cli.sweep import FIGURES
 from coverjax.foundation.checks import InputError
 from coverjax.report import sweep_plots, sweep_summary
 from coverjax.sweep import SweepTable, read_sweep, read_table, run_sweep
@@ -180,6 +181,7 @@ def test_regimes_hatch_what_is_undecided_and_mark_who_wins():
 def test_one_setting_gives_lines_and_none_gives_nothing(tmp_path):
     cells = [[[0.5], [0.6], [0.9]], [[0.6], [0.65], [0.9]]]
     names = ["gain.png", "gain.svg", "regimes.png", "regimes.svg"]
+    assert tuple(names) == FIGURES  # of an earlier run they go
     assert sweep_plots.write_sweep_figures(maps(table([*cells, *cells])), tmp_path) == names
     one = table(cells)
     one.columns["budget"][:] = 3
