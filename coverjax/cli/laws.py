@@ -13,11 +13,14 @@ from coverjax.cli.options import check_seed
 from coverjax.cli.outputs import command_line, file_facts, finish, out_folder, plain
 from coverjax.cli.progress import Progress
 from coverjax.curves import Curves
-from coverjax.foundation.checks import InputError
+from coverjax.foundation.checks import InputError, shown
 from coverjax.model.law import OutcomeLaw
+from coverjax.model.named import DEFAULTS, SETTINGS, WITH_LATENTS, named_family
 from coverjax.model.router_generator import RouterGenerator
 
-FAMILIES = ("uniform", "zipf", "geometric", "dirichlet", "two_tier", "confusion")
+MOST_NUMBERS = 1 << 30
+"""Probabilities in the law of a family at most (8 bytes each)."""
+
 REFERENCES = ("IID", "OracleNoRepeat")
 """The policies that Gain is measured against; they are always there."""
 
@@ -77,29 +80,38 @@ def law_of(options: LawChoice, seed: int) -> OutcomeLaw | RouterGenerator:
     """Return the law that the options name; random ones are of this seed."""
     if (options.family is None) == (options.law is None):
         got = "neither" if options.law is None else "both"
+        place = options.file or "coverjax"
         raise InputError(
-            f"coverjax: give either --family (one of {', '.join(FAMILIES)}) or --law FILE; got {got}"
+            f"{place}: give either --family (one of {', '.join(SETTINGS)}) or --law FILE; got {got}"
         )
     if options.law is not None:
         from coverjax.logs.law_files import read_law
 
         return read_law(options.law, None if options.declared is None else str(options.declared))
-    import jax
+    _check_room(options)
+    given = {name: getattr(options, name) for name in DEFAULTS if hasattr(options, name)}
+    return named_family(str(options.family), **given | {"seed": seed})
 
-    from coverjax.model import families
 
-    sizes = (options.inputs, options.strategies)
-    made: dict[str, Callable[[], OutcomeLaw | RouterGenerator]] = {
-        "uniform": lambda: families.uniform(*sizes),
-        "zipf": lambda: families.zipf(*sizes, options.exponent),
-        "geometric": lambda: families.geometric(*sizes, options.ratio),
-        "dirichlet": lambda: families.dirichlet(jax.random.key(seed), *sizes, options.concentration),
-        "two_tier": lambda: families.two_tier(
-            options.inputs, options.common, options.strategies - options.common, options.common_mass
-        ),
-        "confusion": lambda: families.confusion(*sizes, options.eps),
-    }
-    return made[str(options.family)]()
+def _check_room(options: LawChoice) -> None:
+    """Refuse a family that no memory holds."""
+    latents = options.strategies if options.family in WITH_LATENTS else 0
+    numbers = options.inputs * options.strategies * (1 + latents)
+    if numbers > MOST_NUMBERS:
+        raise InputError(
+            f"strategies: a law must be at most {MOST_NUMBERS:,} numbers large; {options.inputs:,} inputs of "
+            f"{options.family} with {options.strategies:,} strategies are {shown(numbers)}: take fewer"
+        )
+
+
+def check_rare(below: float) -> None:
+    """Raise where `--rare-below` is no number of draws.
+
+    Raises:
+        InputError: it is not finite, or not above 0.
+    """
+    if not (math.isfinite(below) and below > 0):
+        raise InputError(f"--rare-below: must be a finite number above 0; got {below}")
 
 
 def chosen_policies(named: Sequence[str], law: OutcomeLaw | RouterGenerator) -> dict[str, Any]:
@@ -191,8 +203,7 @@ def _check(options: LawOptions) -> None:
     """Refuse numbers out of range before any work."""
     if not 1 <= options.budget < 1 << 53:
         raise InputError(f"--budget: must be at least 1 draw and below 2^53; got {options.budget}")
-    if not (math.isfinite(options.rare_below) and options.rare_below > 0):
-        raise InputError(f"--rare-below: must be a finite number above 0; got {options.rare_below}")
+    check_rare(options.rare_below)
     check_seed(options.seed)
     if options.family == "two_tier" and not 0 < options.common < options.strategies:
         raise InputError(

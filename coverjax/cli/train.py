@@ -6,7 +6,8 @@ import pathlib
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
-from coverjax.cli.laws import LawChoice, chosen_policies, law_of
+from coverjax.cli.laws import OUTPUTS as TABLES
+from coverjax.cli.laws import LawChoice, check_rare, chosen_policies, law_of
 from coverjax.cli.options import check_seed, parse_with_file
 from coverjax.cli.outputs import (
     command_line,
@@ -21,10 +22,16 @@ from coverjax.cli.progress import Progress
 from coverjax.curves import Curves
 from coverjax.foundation.checks import InputError, shown
 
-POLICY, UNFINISHED = "policy.npz", "unfinished-training.npz"
+POLICY, HISTORY, UNFINISHED = "policy.npz", "history.csv", "unfinished-training.npz"
+
+OUTPUTS = (POLICY, HISTORY, "training.png", "training.svg", *TABLES)
+"""What may be written; what an earlier run left of these goes."""
 
 MADE = ("LatentIID", "LatentSchedule")
 """Policies without settings of their own in training."""
+
+MOST, MOST_DRAWS = (1 << 31) - 1, 1 << 20
+"""The most simulated runs, and the most draws that a policy is trained on."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,14 +110,15 @@ class TrainOptions(LawChoice):
 def run(argv: Sequence[str]) -> None:
     """Run the verb with these arguments."""
     options = parse_with_file(TrainOptions, "train", argv)
-    _check(options)
+    with _named(options):
+        _check(options)
     from coverjax.policy.registry import TRAINED
     from coverjax.report.plain import to_json
     from coverjax.report.policy_study import document
     from coverjax.report.policy_tables import policy_text
     from coverjax.report.training_report import training_facts, training_text
 
-    with out_folder(options.out) as part, interruptible(options.out, UNFINISHED):
+    with out_folder(options.out, OUTPUTS) as part, interruptible(options.out, UNFINISHED):
         with _named(options):
             policy, training = _trained(options)
         told = document(
@@ -140,8 +148,11 @@ def run(argv: Sequence[str]) -> None:
 def _check(options: TrainOptions) -> None:
     """Refuse before any work what can be refused."""
     check_seed(options.seed)
-    if options.runs < 1:
-        raise InputError(f"--runs: must be at least 1; got {options.runs}")
+    check_rare(options.rare_below)
+    for name, most in (("runs", MOST), ("budget", MOST_DRAWS)):
+        value = getattr(options, name)
+        if not 1 <= value <= most:
+            raise InputError(f"--{name}: must be at least 1 and at most {most:,}; got {shown(value)}")
     if options.out is None:
         if options.resume:
             raise InputError("--resume: needs --out, the folder of the unfinished training")
@@ -155,7 +166,7 @@ def _named(options: TrainOptions) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        name = str(error).partition(":")[0]
+        name = str(error).partition(":")[0].removeprefix("--").replace("-", "_")
         if options.file is None or name not in {field.name for field in dataclasses.fields(options)}:
             raise
         line = _line(options.file, name)
@@ -189,7 +200,10 @@ def _trained(options: TrainOptions) -> tuple[Any, Any]:
             f"{options.law or options.family}: must be a router-generator, training chooses among its "
             "latents: a table with the columns latent and router, or --family confusion; got a law without"
         )
-    others = chosen_policies(options.against, model)
+    try:
+        others = chosen_policies(options.against, model)
+    except InputError as error:
+        raise InputError(f"against: {str(error).removeprefix('policy: ')}") from error
     if options.against:
         _require_fitting(others, model, options)
     kind, settings = _to_train(options)
@@ -286,9 +300,9 @@ def _write(policy: Any, training: Any, told: dict[str, Any], part: pathlib.Path)
 
     with Progress("train") as progress:
         _saved(policy).save(part / POLICY)
-        write_history(training, part / "history.csv")
+        write_history(training, part / HISTORY)
         figures = write_training_figures(training, part, progress.step)
-        more = [POLICY, "history.csv", *figures]
+        more = [POLICY, HISTORY, *figures]
         return write_study(training.study, told, part, progress, more)
 
 

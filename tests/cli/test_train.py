@@ -2,12 +2,14 @@
 
 import json
 import re
+import shutil
 
 import numpy as np
 import pytest
 
 import coverjax as cj
 from coverjax.cli.main import main
+from coverjax.cli.train import OUTPUTS
 from coverjax.learning import training
 
 TABLE = """input,latent,router,strategies,p
@@ -29,6 +31,9 @@ every = 10
 against = ["IID"]
 seed = 3
 """
+
+
+HUGE = "9" * 400
 
 
 def run(capsys, *argv):
@@ -123,6 +128,20 @@ def test_an_interrupted_training_says_so_and_ends_in_the_same_bytes(folder, caps
     assert files_of(out) == files_of(folder / "whole")
 
 
+def test_what_an_earlier_run_left_goes(folder, capsys):
+    """Its figures beside this one's summary would be taken for this one's."""
+    out = folder / "again"
+    shutil.copytree(folder / "whole", out)
+    for name in ("time-by-input.png", "coverage-by-time.svg", "notes.txt"):
+        (out / name).write_bytes(b"earlier")
+    names = {path.name for path in (folder / "whole").iterdir()}
+    assert "time-by-input.png" not in names
+    assert names - {"unfinished-training.npz"} <= set(OUTPUTS)
+    code, _, _ = run(capsys, folder / "learn.toml", "--out", out)
+    assert code == 0
+    assert {path.name for path in out.iterdir()} == names | {"coverage-by-time.svg", "notes.txt"}
+
+
 def test_json_is_the_only_thing_on_stdout(folder, capsys):
     code, out, error = run(capsys, folder / "learn.toml", "--json")
     assert code == 0
@@ -149,7 +168,22 @@ def test_json_is_the_only_thing_on_stdout(folder, capsys):
         ("held_out = 0.1", "learn.toml:2: held_out: must leave inputs on both sides"),
         ("gradient = 'regret'\nkl = 0.1", "learn.toml:3: kl: must be 0|kl, entropy: must be 0"),
         ("runs = 0", "--runs: must be at least 1"),
-        ("seed = -1", "--seed: must be a whole number from 0"),
+        ("seed = -1", "learn.toml:2: --seed: must be a whole number from 0"),
+        (f"seed = {HUGE}", r"learn.toml:2: --seed: must be .*; got 9{57}\.\.\.$"),
+        (f"steps = {HUGE}", "learn.toml:2: steps: must be at most 2,147,483,647"),
+        (f"warmup = {HUGE}", "learn.toml:2: warmup: must be at most 2,147,483,647"),
+        (f"patience = {HUGE}", "learn.toml:2: patience: must be at most 2,147,483,647"),
+        (f"seeds = {HUGE}", "learn.toml:2: seeds: must be at most 65,536"),
+        (f"budget = {HUGE}", "learn.toml:2: --budget: must be at least 1 and at most 1,048,576"),
+        (f"runs = {HUGE}", "learn.toml:2: --runs: must be at least 1 and at most"),
+        (f"width = {HUGE}", "learn.toml:2: width: must be at most 8,192"),
+        (f"learning_rate = {HUGE}", "learn.toml: learning_rate: must be a number; got 999"),
+        (f"width = {'9' * 5000}", "learn.toml:2: must be TOML: a number has too many digits"),
+        ("rare_below = nan", "learn.toml:2: --rare-below: must be a finite number above 0"),
+        ("gradient = 'score'\ntrials = 2_000_000_000", "budget: an input must need at most 64 GiB at once"),
+        ("against = ['GoodUCB(c=1)(c=2)']", "learn.toml:2: against: 'GoodUCB.*settings must be name=value"),
+        ("policy = 'LatentIID'\nagainst = ['Nope']", "learn.toml:3: against: must be one of"),
+        ("held-out = 0.5\nheld_out = 0.5", "learn.toml: held_out: must stand once"),
     ],
 )
 def test_a_wrong_file_is_one_line(folder, capsys, tmp_path, line, message):
@@ -167,7 +201,9 @@ def test_a_wrong_file_is_one_line(folder, capsys, tmp_path, line, message):
     [
         (["--family", "zipf"], "zipf: must be a router-generator"),
         (["--family", "confusion", "--resume"], "--resume: needs --out"),
-        ([], "give either --family"),
+        ([], "coverjax: give either --family"),
+        (["--family", "two_tier", "--strategies", "2"], "common: must be at least 1 and below strategies, 2"),
+        (["--family", "confusion", "--strategies", "999999"], "strategies: a law must be at most"),
         (["none.toml"], "none.toml: can't be read"),
     ],
 )
