@@ -62,21 +62,19 @@ class Training:
     weighted: bool
 
     @property
-    def best(self) -> int:
-        """The seed whose policy was kept."""
-        return int(self.history["best_seed"])
+    def kept_seeds(self) -> list[int]:
+        """The seeds whose policies were kept: one, or several where the best was chosen input by input."""
+        return sorted(set(self.history["kept_seed"].tolist()))
 
     @property
     def kept_at(self) -> int:
-        """The number of updates after which the policy was kept."""
-        return int(self.history["best_step"][self.best])
+        """The number of updates after which all was there that was kept."""
+        return int(self.history["best_step"][self.kept_seeds].max())
 
     @property
     def values(self) -> tuple[float, float]:
         """The objective at the start, and of the policy that was kept."""
-        values = self.history["held_out"][self.best]
-        at = int(np.searchsorted(self.history["step"], self.kept_at))
-        return float(values[0]), float(values[at])
+        return float(self.history["at_start"]), float(self.history["kept"])
 
 
 def objective_of(curves: Curves, objective: str, iid: Curves, oracle: Curves) -> float:
@@ -105,9 +103,14 @@ def write_history(training: Training, path: pathlib.Path) -> None:
 
 
 def training_facts(training: Training) -> dict[str, Any]:
-    """Return the facts as a plain document."""
+    """Return the facts as a plain document.
+
+    `kept_seed` is a number, or a list in the order of `judged_inputs` where the best seed was chosen input by
+    input and they differ. `best_of_each_seed` is the objective at each seed's best evaluation.
+    """
     first, kept = training.values
     told = training.history
+    seeds = training.kept_seeds
     return {
         "policy": training.name,
         "objective": training.objective,
@@ -117,8 +120,8 @@ def training_facts(training: Training) -> dict[str, Any]:
         "at_start": number(first),
         "kept": number(kept),
         "kept_after_updates": training.kept_at,
-        "kept_seed": training.best,
-        "best_of_each_seed": [number(value) for value in np.max(told["held_out"], axis=1)],
+        "kept_seed": seeds[0] if len(seeds) == 1 else told["kept_seed"].tolist(),
+        "best_of_each_seed": [number(value) for value in told["best"]],
         "updates_made": int(told["step"][-1]),
     }
 
@@ -133,6 +136,7 @@ def training_text(training: Training) -> str:
     )
     seeds = len(training.history["held_out"])
     best = f", the best of {seeds} seeds" if seeds > 1 else ""
+    best += " input by input" if len(training.kept_seeds) > 1 else ""
     text = (
         f"{training.name}: {MEANS[training.objective]} {first:.4f} before training, {kept:.4f} after "
         f"{training.kept_at:,} of {int(training.history['step'][-1]):,} updates{best}, {where}."
@@ -151,13 +155,14 @@ def plot_training(training: Training, ax: "Axes | None" = None) -> "Axes":
     steps = told["step"]
     ends: list[tuple[str, float, float, str]] = []
     for seed, (met, value) in enumerate(zip(told["train"], told["held_out"], strict=True)):
-        kept = seed == training.best
+        kept = seed in training.kept_seeds
         colour = look(0)["color"] if kept else "#b9a8d6"
         ax.plot(steps, value, color=colour, zorder=3 if kept else 2, linewidth=2.0 if kept else 1.0)
         if kept:
             ax.plot(steps, met, color=colour, linewidth=0.9, linestyle=(0, (1, 1.5)), zorder=2)
-            ax.plot([training.kept_at], [training.values[1]], marker="o", color=colour, zorder=4)
-            ends.append((training.name, float(steps[-1]), float(value[-1]), colour))
+    own = look(0)["color"]
+    ax.plot([training.kept_at], [training.values[1]], marker="o", color=own, zorder=4)
+    ends.append((training.name, float(steps[-1]), float(told["held_out"][told["best_seed"], -1]), own))
     lines = {} if training.weighted else training.study.lines
     iid, oracle = (training.study.lines[name].curves for name in ("IID", "OracleNoRepeat"))
     for place, (name, line) in enumerate((n, li) for n, li in lines.items() if n != training.name):
