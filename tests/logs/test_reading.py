@@ -14,12 +14,8 @@ from hypothesis import strategies as st
 
 import coverjax as cj
 from tests.log_equality import same, same_logs, same_tables
+from tests.log_files import jsonl, keys_of, logs, one
 from tests.reference_logs import plain_log
-
-
-def jsonl(path: pathlib.Path, rows) -> pathlib.Path:
-    path.write_text("".join(json.dumps(row, ensure_ascii=len(rows) % 2 == 0) + "\n" for row in rows), "utf-8")
-    return path
 
 
 def as_csv(path: pathlib.Path, rows) -> pathlib.Path:
@@ -61,51 +57,6 @@ def parquet(path: pathlib.Path, rows, folder: pathlib.Path) -> pathlib.Path:
     return path
 
 
-NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=4).map(
-    lambda name: f"x{name}y"
-)
-
-
-@st.composite
-def logs(draw):
-    """Rows of a small log, with a random choice of optional fields, and declared strategies or None."""
-    inputs = draw(st.lists(NAMES, min_size=1, max_size=4, unique=True))
-    labels = draw(st.lists(NAMES, min_size=1, max_size=5, unique=True))
-    methods = draw(st.sampled_from([[None], ["b", "a"], ["only"]]))
-    trials = draw(st.sampled_from([[None], [10, 9], [0]]))
-    optional = draw(st.sets(st.sampled_from(["valid", "correct", "score", "latent", "labeler"])))
-    flags = {
-        "valid": st.booleans(),
-        "correct": st.booleans(),
-        "score": st.floats(-1e9, 1e9).map(lambda x: x + 0.0),
-        "latent": st.sampled_from(["z2", "z10"]),
-        "labeler": st.sampled_from(["rule", "human"]),
-    }
-    numbers = st.lists(st.integers(0, 200) | st.integers(0, 2**63 - 1), min_size=1, max_size=6, unique=True)
-    rows = []
-    for method in methods:
-        for name in draw(st.lists(st.sampled_from(inputs), min_size=1, unique=True)):
-            for trial in draw(st.lists(st.sampled_from(trials), min_size=1, unique=True)):
-                for number in draw(numbers):
-                    row = {
-                        "input": name,
-                        "sample": number,
-                        "strategies": draw(st.lists(st.sampled_from(labels), max_size=3, unique=True)),
-                    }
-                    row |= {} if method is None else {"method": method}
-                    row |= {} if trial is None else {"trial": trial}
-                    rows.append(row | {field: draw(flags[field]) for field in sorted(optional)})
-    rows = draw(st.permutations(rows))
-    declared = draw(
-        st.none()
-        | st.lists(st.sampled_from(labels), unique=True)
-        | st.dictionaries(
-            st.sampled_from([*inputs, "never"]), st.lists(st.sampled_from([*labels, "unfound"]), unique=True)
-        )
-    )
-    return list(rows), declared
-
-
 @pytest.mark.slow
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(logs(), st.randoms(use_true_random=False))
@@ -142,50 +93,6 @@ def test_every_road_gives_the_same_log(tmp_path_factory, case, random):
         table = cj.read_log(folder / "log.jsonl", declared=declared, counts=True)
         same_tables(table, log.counts())
         same_tables(cj.read_log(folder / "part?.csv", declared=declared, counts=True), table)
-
-
-def keys_of(log):
-    return list(
-        zip([None] * log.inputs if log.method is None else log.method.tolist(), log.ids.tolist(), strict=True)
-    )
-
-
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
-@given(logs())
-def test_counts_as_a_count_table_give_the_same_table(tmp_path_factory, case):
-    """Log -> counts -> a file of counts -> the same table, up to what counts don't hold."""
-    rows, _ = case
-    rows = [
-        {name: row[name] for name in ("input", "sample", "strategies", "method") if name in row}
-        for row in rows
-    ]
-    rows = list({(row["input"], row.get("method"), row["sample"]): row for row in rows}.values())
-    folder = tmp_path_factory.mktemp("log")
-    table = cj.read_log(jsonl(folder / "log.jsonl", rows), counts=True)
-    lines = []
-    for row in range(table.inputs):
-        start = {"input": table.ids[row], "n": int(table.n[row])}
-        start |= {} if table.method is None else {"method": table.method[row]}
-        lines.append(start | {"strategy": "", "c": 0})
-        lines += [
-            start | {"strategy": name, "c": int(c)}
-            for name, c in zip(table.labels[row], table.counts[row], strict=False)
-        ]
-    with (folder / "counts.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(lines[0]))
-        writer.writeheader()
-        writer.writerows(lines)
-    again = cj.read_log(folder / "counts.csv")
-    assert again.provenance["format"] == "counts"
-    # An input that only a later method has comes later here than where the log had it first.
-    where = {key: row for row, key in enumerate(keys_of(again))}
-    same_tables(again.take([where[key] for key in keys_of(table)]), table)
-
-
-def one(tmp_path, content: "str | bytes", name: str = "log.jsonl", **options):
-    path = tmp_path / name
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return cj.read_log(path, **options)
 
 
 GOOD = '{"input": "p", "sample": 0, "strategies": ["s1"]}\n{"input": "q", "sample": 0, "strategies": []}\n'
@@ -477,60 +384,6 @@ def test_written_logs_read_back(tmp_path):
     np.testing.assert_array_equal(again.score, log.score)
     assert again.labels == log.labels
     assert again.labelers == ("rule",)
-
-
-NOVELTY = (
-    '{"id": "p", "model": "m", "partition": [0, 1, 0], "generation_scores": [3, 0.5, 1]}\n'
-    '{"id": "q", "model": "m", "partition": ["b", "a"], "generation_scores": [1, 2]}\n'
-)
-
-
-def test_noveltybench_classes_are_labels_in_sequence_order(tmp_path):
-    log = one(tmp_path, NOVELTY)
-    assert log.provenance["format"] == "noveltybench"
-    assert log.provenance["model"] == "m"
-    assert log.labels == (("0", "1"), ("a", "b"))
-    assert log.n.tolist() == [[3], [2]]
-    assert log.matches[0, 0].tolist() == [[True, False], [False, True], [True, False]]
-    assert log.matches[1, 0, :2].tolist() == [[False, True], [True, False]]
-    np.testing.assert_array_equal(log.score[:, 0], [[3, 0.5, 1], [1, 2, np.nan]])
-    assert not log.declared_given
-    same_tables(one(tmp_path, NOVELTY, counts=True), log.counts())
-    assert one(tmp_path, NOVELTY.replace("generation_", "other_")).score is None
-    named = one(tmp_path, NOVELTY.replace('"id"', '"method": "x", "id"'))
-    assert named.method.tolist() == ["x", "x"]
-    two = one(tmp_path, NOVELTY + NOVELTY.replace('"m"', '"n"'))
-    assert two.method.tolist() == ["m", "m", "n", "n"]
-    assert two.ids.tolist() == ["p", "q", "p", "q"]
-
-
-def test_noveltybench_in_parquet(tmp_path):
-    (tmp_path / "log.jsonl").write_text(NOVELTY.replace('["b", "a"]', "[2, 0]"))
-    duckdb.connect().execute(f"COPY (SELECT * FROM '{tmp_path}/log.jsonl') TO '{tmp_path}/log.parquet'")
-    same_logs(cj.read_log(tmp_path / "log.parquet"), cj.read_log(tmp_path / "log.jsonl"))
-
-
-def test_count_tables(tmp_path):
-    text = "input,strategy,c,n,method,note\np,s2,2,4,b,x\np,s1,0,4,b,x\nq,,0,3,b,\nq,s1,3,3,a,\n"
-    table = one(tmp_path, text, "counts.csv")
-    assert table.method.tolist() == ["b", "b", "a"]
-    assert table.ids.tolist() == ["p", "q", "q"]
-    assert table.n.tolist() == [4, 3, 3]
-    assert table.labels == (("s1", "s2"), ("s1",), ("s1",))
-    assert table.counts.tolist() == [[0, 2], [0, 0], [3, 0]]
-    assert table.counts_correct is None
-    declared = one(tmp_path, text, "counts.csv", declared=["s9", "s2"])
-    assert declared.labels == (("s9", "s2", "s1"), ("s9", "s2", "s1"), ("s9", "s2", "s1"))
-    assert declared.declared.tolist() == [[True, True, False]] * 3
-    assert declared.counts.tolist() == [[0, 2, 0], [0, 0, 0], [0, 0, 3]]
-
-
-def test_counts_of_several_methods_of_one_problem(tmp_path):
-    lines = [{"id": i, "c": i, "n": 5, "method": method} for method in ("b", "a") for i in (1, 0)]
-    table = cj.read_log(jsonl(tmp_path / "c.jsonl", lines))
-    assert table.method.tolist() == ["b", "b", "a", "a"]
-    assert table.counts.tolist() == [[1], [0], [1], [0]]
-    assert table.kept("correct").tolist() == table.counts.tolist()
 
 
 def test_a_fault_of_our_own_is_not_called_bad_input(tmp_path, monkeypatch):
