@@ -16,9 +16,6 @@ from coverjax.logs.jsontext import Number, Pairs
 Row = Mapping[str, Any]
 """One sample: its columns by name, values as JSON has them (CSV: text); an empty cell is not there."""
 
-KINDS = ("ground_truth", "rule", "rubric", "classifier", "human")
-"""What a labeler may call itself. (Labels that are latents are no strategies.)"""
-
 
 class RowError(Exception):
     """What is wrong with one row, by its place among the rows; the caller knows the file and line."""
@@ -58,11 +55,6 @@ def signature(labeler: Labeler) -> str:
     'human:raters-1'
     """
     return f"{labeler.kind}:{labeler.name}"
-
-
-def kind_of_labeler(signed: str) -> str:
-    """Return the kind of a labeler from the `labeler` column."""
-    return signed.partition(":")[0]
 
 
 @dataclasses.dataclass(frozen=True)

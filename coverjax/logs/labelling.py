@@ -188,7 +188,7 @@ def log_rows(names: Sequence[str]) -> Iterator[tuple[str, int, Record]]:
 
 
 def _checked(path: str, line: int, record: Record, dialect: str) -> Record:
-    """Check the columns of a log, and give those of CSV the types that JSON has."""
+    """Check columns of a log; give those of CSV the types of JSON, and `sample` one way to be written."""
     row = dict(record)
     for name, field in _TYPED.items():
         if name not in row and name != "input":
@@ -196,7 +196,7 @@ def _checked(path: str, line: int, record: Record, dialect: str) -> Record:
         fault = fault_of(field, record, dialect, frozenset())
         if fault is not None and not (row.get(name) is None and name != "input"):
             raise file_error(path, line, name, fault)
-        if dialect == "csv" and row.get(name) is not None:
+        if (dialect == "csv" or name == "sample") and row.get(name) is not None:
             row[name] = field.rule.value(row[name], dialect)
     return row
 

@@ -49,12 +49,14 @@ class Pairing:
         columns: what samples are joined by.
         labels: the other's labels by these columns.
         labelers: who the other is, as the file says.
+        met: keys of the samples that both have.
         ours, theirs, inputs: labels and input of each sample that both have, in the order met.
     """
 
     columns: tuple[str, ...]
     labels: dict[tuple[str, ...], list[str]]
     labelers: tuple[str, ...]
+    met: set[tuple[str, ...]] = dataclasses.field(default_factory=set)
     ours: list[list[str]] = dataclasses.field(default_factory=list)
     theirs: list[list[str]] = dataclasses.field(default_factory=list)
     inputs: list[str] = dataclasses.field(default_factory=list)
@@ -86,9 +88,20 @@ class Pairing:
         return cls(columns, labels, tuple(sorted(labelers)))
 
     def watch(self, row: Record, labels: list[str]) -> None:
-        """Keep a row that the other has labelled too."""
-        theirs = self.labels.get(tuple(str(row.get(name, "")) for name in self.columns))
+        """Keep a row that the other has labelled too.
+
+        Raises:
+            InputError: an earlier row was joined with the same labels.
+        """
+        key = tuple(str(row.get(name, "")) for name in self.columns)
+        theirs = self.labels.get(key)
         if theirs is not None:
+            if key in self.met:
+                raise InputError(
+                    f"{' '.join(self.columns)}: the other's labels must be of one sample of the log; "
+                    f"{' '.join(key)} is of several: add the column that tells them apart"
+                )
+            self.met.add(key)
             self.ours.append(labels)
             self.theirs.append(theirs)
             self.inputs.append(str(row["input"]))

@@ -49,8 +49,9 @@ def read_log(
     the input. Columns are an input's declared strategies in their order, then other labels, sorted.
 
     Args:
-        paths: a path, a glob, or several, all of one kind: JSONL (.jsonl, .ndjson, .json), CSV or Parquet;
-            text may be packed with gzip (.gz).
+        paths: a path, a glob, or several, all of one kind: JSON lines (.jsonl, .ndjson, .json; .json may hold
+            an array of rows or one document too), tables as text (.csv, .tsv), Parquet (.parquet, .pq) or
+            logs of Inspect (.eval); text may be packed with gzip (.gz).
         format: "auto" or the name of a format.
         declared: the declared strategies: a table with columns `input` and `strategy` (with `strategy` alone:
             for every input), a mapping from input to strategies, or one list for every input. Without them M

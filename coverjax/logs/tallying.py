@@ -66,6 +66,11 @@ class Blame:
         return Blame(value, self.repeat)
 
 
+def impossible(*about: object) -> NoReturn:
+    """Raise where a value is called wrong that an adapter had checked: the fault is not the file's."""
+    raise AssertionError(f"values that were checked are wrong: {about}")
+
+
 @dataclasses.dataclass(frozen=True)
 class Tally:
     """What the groups say of a log: the optional columns it has, and whether its labels copy its latents."""

@@ -313,6 +313,21 @@ def test_lm_eval_tasks_name_their_inputs(tmp_path):
     assert found.provenance["filter"] == "none"
 
 
+@pytest.mark.parametrize(
+    "more",
+    [{"passed": True}, {"trial": 0, "reward": 1}, {"resps": [], "doc_id": 1}, {"c": 1, "n": 2}, {"id": 1}],
+)
+def test_a_labelled_log_that_kept_the_columns_of_a_tool_is_read_by_its_labels(more, tmp_path):
+    texts = [{"input": name, "task_id": name, "text": text, **more} for name, text in ("pA", "pB", "qB")]
+    raw, rules, log = tmp_path / "raw.jsonl", tmp_path / "rules.csv", tmp_path / "log.jsonl"
+    raw.write_text("".join(json.dumps(row) + "\n" for row in texts))
+    rules.write_text("strategy,pattern\na,A\nb,B\n")
+    cj.label_log(raw, cj.read_rules(rules), log)
+    found = cj.read_log(log)
+    assert found.provenance["format"] == "native"
+    assert found.labels == (("a", "b"), ("b",))
+
+
 def test_names_of_formats_that_do_not_fit_the_file(tmp_path):
     example = next(example for example in EXAMPLES if example.files == ("inspect.eval",))
     path = placed(example, tmp_path)[0]

@@ -6,7 +6,7 @@ import re
 import pytest
 
 import coverjax as cj
-from coverjax.logs.labelers import KINDS, Rule, kind_of_labeler, signature
+from coverjax.logs.labelers import Rule, signature
 
 RULES = r"""
 name = "proofs"
@@ -53,8 +53,7 @@ def test_rules(rules):
     assert rules(ROWS) == [["induction", "cases"], [], [], ["induction", "pigeonhole"]]
     assert rules.columns == ("text", "notes")
     assert rules.strategies == ("induction", "cases", "pigeonhole")
-    assert (signature(rules), kind_of_labeler("rule:proofs")) == ("rule:proofs", "rule")
-    assert rules.kind in KINDS
+    assert signature(rules) == "rule:proofs"
 
 
 def test_rules_from_a_table_are_the_same(tmp_path, rules):
@@ -111,6 +110,15 @@ def test_csv_cells_get_their_types_and_old_labels_are_kept(tmp_path, rules):
     }  # fmt: skip
     assert second["correct"] is False
     assert cj.read_log(tmp_path / "log.jsonl").correct.tolist() == [[[True, False]]]
+
+
+def test_whole_numbers_of_samples_are_written_one_way(tmp_path, rules):
+    path = tmp_path / "raw.jsonl"
+    lines = [{"input": "p", "sample": float(s), "text": "induction", "notes": ""} for s in range(2)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    cj.label_log(path, rules, tmp_path / "log.jsonl")
+    lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert [repr(line["sample"]) for line in lines] == ["0", "1"]
 
 
 def test_parquet_and_several_files(tmp_path, raw, rules):

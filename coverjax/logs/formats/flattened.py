@@ -15,7 +15,7 @@ from coverjax.logs.formats.choices import Choices
 from coverjax.logs.formats.rows import OUTCOME, outcome_source
 from coverjax.logs.log import SampleLog
 from coverjax.logs.tables import relation
-from coverjax.logs.tallying import FIELDS, Blame
+from coverjax.logs.tallying import FIELDS, Blame, impossible
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def read_rows(
         query = relation([LogFile(file.name, "jsonl")], FIELDS)
         if scored < total:
             query = f"SELECT * REPLACE (NULL AS score) FROM ({query})"
-        blame = Blame(_impossible, lambda place: _raise_repeat(rows(), place, number))
+        blame = Blame(impossible, lambda place: _raise_repeat(rows(), place, number))
         # The threshold has done its work.
         source = dataclasses.replace(source, choices=Choices())
         return read_samples(source, query, blame, dialect="json")
@@ -112,8 +112,4 @@ def _raise_repeat(rows: Iterator[Row], place: tuple[str, str, str], number: str)
                 f"for {where} (first at {first[row.sample]}); of two runs, read each as a method: --by file"
             )
         first[row.sample] = row.place
-    _impossible(place)
-
-
-def _impossible(*about: object) -> NoReturn:
-    raise AssertionError(f"values that were checked are wrong: {about}")
+    impossible(place)

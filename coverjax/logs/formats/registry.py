@@ -87,6 +87,9 @@ def _meant(columns: Sequence[str]) -> str:
 
 
 def _recognised(file: LogFile) -> Format:
+    # A labelled log may have kept the columns of the tool whose samples it labels.
+    if file.kind in native.FORMAT.kinds and {"input", "strategies"} <= set(file.columns):
+        return native.FORMAT
     for form in FORMATS:
         if file.kind in form.kinds and form.recognises(file):
             return form

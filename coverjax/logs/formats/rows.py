@@ -12,7 +12,7 @@ from coverjax.logs.locating import raise_fault
 from coverjax.logs.log import SampleLog
 from coverjax.logs.rules import Field, Rule
 from coverjax.logs.tables import RefusedError, identifier, numbered, refusing, relation
-from coverjax.logs.tallying import Blame
+from coverjax.logs.tallying import Blame, impossible
 
 OUTCOME = "correct"
 """The one label of a log that tells only whether a sample is correct: its coverage is pass@k."""
@@ -138,7 +138,7 @@ def read_found(
             NULL::VARCHAR AS labeler
         FROM samples_found ORDER BY r
     """
-    blame = Blame(_impossible, repeat or _impossible)
+    blame = Blame(impossible, repeat or impossible)
     return read_samples(source if labels else outcome_source(source), rows, blame, dialect="json")
 
 
@@ -154,7 +154,3 @@ def outcome_source(source: Source) -> Source:
             "out, or choose labels_from"
         )
     return dataclasses.replace(source, declared=Declared((OUTCOME,), {}, source="the format"))
-
-
-def _impossible(*about: object) -> NoReturn:
-    raise AssertionError(f"values that were checked are wrong: {about}")
