@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from jaxtyping import Bool
@@ -10,7 +10,7 @@ from jaxtyping import Bool
 from coverjax.estimators.set_agreement import DISTANCES, alpha_interval
 from coverjax.foundation.checks import InputError, listed, one_of, shown
 from coverjax.inference.jackknife import jackknife_interval
-from coverjax.inference.units import Interval
+from coverjax.inference.units import Interval, summed_by_cluster
 from coverjax.logs.log import SampleLog
 
 MEASURES = ("kappa", "precision", "recall", "false_positive", "false_negative")
@@ -92,8 +92,11 @@ def label_agreement(
     one_of("distance", distance, DISTANCES)
     if isinstance(a, SampleLog) and isinstance(b, SampleLog):
         return label_agreement(**_of_logs(a, b), level=level, distance=distance)
-    if isinstance(a, SampleLog) or isinstance(b, SampleLog):
-        raise InputError("label_agreement: must get two logs, or two sequences of label sets")
+    if not _label_sets(a) or not _label_sets(b):
+        raise InputError(
+            "label_agreement: must get two logs, or two sequences of label sets, one a sample; got "
+            f"{shown(a)} and {shown(b)}"
+        )
     names = _names(a, b, strategies)
     if len(a) != len(b) or inputs is None or len(inputs) != len(a) or not len(a):
         raise InputError(
@@ -106,10 +109,12 @@ def label_agreement(
         raise InputError(f"applies: must be bool {list(one.shape)}; got shape {where.shape}")
     codes = _codes(inputs)
     cells = _cells(one, other, where)
-    by_input = _summed(cells.reshape(len(one), -1), codes)
+    by_input = summed_by_cluster(cells.reshape(len(one), -1), codes)
     measures = jackknife_interval(by_input, _measures, level)
     same = (np.where(where, one, False) == np.where(where, other, False)).all(axis=1)
-    exact = jackknife_interval(_summed(np.stack([same, np.ones(len(same))], axis=1), codes), _share, level)
+    exact = jackknife_interval(
+        summed_by_cluster(np.stack([same, np.ones(len(same))], axis=1), codes), _share, level
+    )
     parts = _split(measures, len(names))
     alpha = alpha_interval([a, b], codes, distance, level)
     return Agreement(
@@ -122,6 +127,14 @@ def label_agreement(
         samples=len(one),
         inputs=int(codes.max()) + 1,
         warnings=tuple(dict.fromkeys((*measures.warnings, *alpha.warnings))),
+    )
+
+
+def _label_sets(labels: Any) -> TypeGuard[Sequence[Collection[str]]]:
+    """Whether these are the labels of samples: a sequence of collections of names."""
+    return isinstance(labels, Sequence | np.ndarray) and all(
+        isinstance(held, Collection) and not isinstance(held, str) and all(isinstance(x, str) for x in held)
+        for held in labels
     )
 
 
@@ -187,12 +200,6 @@ def _cells(one: np.ndarray, other: np.ndarray, where: np.ndarray) -> np.ndarray:
     """Whether a sample is in each cell (both, only a, only b, neither), [samples, strategies, 4]."""
     both = [one & other, one & ~other, ~one & other, ~one & ~other]
     return np.stack([cell & where for cell in both], axis=2).astype(np.float64)
-
-
-def _summed(columns: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    sums = np.zeros((int(codes.max()) + 1, columns.shape[1]))
-    np.add.at(sums, codes, columns)
-    return sums
 
 
 def _measures(sums: np.ndarray) -> np.ndarray:

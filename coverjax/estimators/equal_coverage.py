@@ -7,19 +7,21 @@ ones; at equal sample coverage both have shown the same share of their own proba
 
 import dataclasses
 import math
+from collections.abc import Mapping
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from coverjax.curves import VERDICTS
 from coverjax.estimators.avoidance import avoidance_sums
-from coverjax.estimators.extrapolation import tallies_of
+from coverjax.estimators.extrapolation import need_one_trial, tallies_of
 from coverjax.estimators.richness import Frequencies, chao_distinct, sample_coverage
 from coverjax.foundation.checks import InputError, fraction, shown
 from coverjax.inference.intervals import mean_interval
 from coverjax.inference.units import Interval
 from coverjax.logs.counts import CountTable
 from coverjax.logs.log import SampleLog
+from coverjax.logs.needs import logs_by_method, need_strategies
 
 FARTHEST = 2
 """Extrapolation goes to so many times the samples."""
@@ -63,7 +65,7 @@ class EqualCoverage:
 
 
 def compare_at_equal_coverage(
-    log: "SampleLog | CountTable | dict[str, SampleLog | CountTable]",
+    log: "SampleLog | CountTable | Mapping[str, SampleLog | CountTable]",
     sample_coverage_level: float | None = None,
     coverage: str = "raw",
     level: float = 0.95,
@@ -82,7 +84,8 @@ def compare_at_equal_coverage(
         level: nominal level of the intervals, a fraction.
 
     Raises:
-        InputError: fewer than two methods, no input in common, several trials, or an ordered log.
+        InputError: fewer than two methods, no input in common, several trials, an ordered log, or labels that
+            only repeat the latent.
 
     Example:
         >>> import coverjax as cj
@@ -91,7 +94,7 @@ def compare_at_equal_coverage(
         >>> found.distinct.round(1).tolist()
         [[2.0, 2.0, 2.0], [4.0, 4.0, 4.0]]
     """
-    logs = log if isinstance(log, dict) else _by_method(log)
+    logs = logs_by_method(log)
     if len(logs) < 2:
         raise InputError(f"log: must hold at least two methods to compare; got {len(logs)}")
     wanted = (
@@ -124,23 +127,15 @@ def compare_at_equal_coverage(
     return _result(tuple(logs), ids, target[kept], budget, distinct, beyond, total - len(kept), level)
 
 
-def _by_method(log: SampleLog | CountTable) -> dict[str, SampleLog | CountTable]:
-    if log.method is None:
-        raise InputError(
-            "method: must be a column of the log, or give a dict from method to log; got neither"
-        )
-    return dict(log.by_method())
-
-
 def _frequencies(
     name: str, log: SampleLog | CountTable, coverage: str
 ) -> dict[object, tuple[Frequencies, float]]:
     """Return the frequencies of each input of a method, and how many strategies it can have."""
+    need_strategies(log)
     if getattr(log, "ordered", False):
         raise InputError(f"{shown(name)}: must be exchangeable; the order of its samples means something")
     tallies = tallies_of(log, coverage)
-    if len(set(tallies.row.tolist())) < len(tallies.row):
-        raise InputError(f"{shown(name)}: must have one trial an input; got several: split the log by trial")
+    need_one_trial(tallies, f"trial: {shown(name)}")
     most = tallies.declared.sum(axis=1) if log.declared_given else np.full(len(tallies.n), np.inf)
     return {
         log.ids[row]: (Frequencies.of(tallies.n[[i]], tallies.counts[[i]]), float(most[i]))
@@ -160,7 +155,7 @@ def _at_coverage(run: Frequencies, target: float) -> float:
     1 - (Q1 / U) A^(k - n + 1) is solved for k.
     """
     n = int(run.n[0])
-    if target > float(sample_coverage(run, run.n)[0, 0]):
+    if target > run.covered[0]:
         left = (1.0 - target) * float(run.matches[0] / run.once[0])
         return min(n - 1.0 + math.log(left) / math.log(float(run.later[0])), float(FARTHEST * n))
     low, high, below, above = 0, n, 0.0, 1.0
@@ -174,7 +169,7 @@ def _at_coverage(run: Frequencies, target: float) -> float:
     if low == 0:
         return 1.0
     if high == n:
-        above = float(sample_coverage(run, run.n)[0, 0])
+        above = float(run.covered[0])
     return low + (target - below) / (above - below)
 
 

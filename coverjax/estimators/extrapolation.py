@@ -24,7 +24,8 @@ from coverjax.estimators.runs import Runs, average_by_row
 from coverjax.foundation import checks
 from coverjax.foundation.checks import InputError, fraction, one_of, shown
 from coverjax.logs.counts import CountTable
-from coverjax.logs.log import SampleLog, need_log
+from coverjax.logs.log import SampleLog
+from coverjax.logs.needs import need_log, need_one_method, need_strategies
 
 METHODS = ("auto", "empirical_bayes", "beta_binomial", "beta_binomial_atom", "chao2", "good_toulmin")
 
@@ -158,11 +159,7 @@ def _extrapolate(
 
 
 def _refuse(log: SampleLog | CountTable, method: str) -> None:
-    if log.repeats_latent():
-        raise InputError(
-            "strategies: these labels only repeat the latent, and latent coverage is no strategy coverage; "
-            "label the outputs without looking at the latent"
-        )
+    need_strategies(log)
     if getattr(log, "ordered", False):
         raise InputError(
             "log: only the observed order of its samples means anything, so the next ones are no draws like "
@@ -190,6 +187,12 @@ def tallies_of(log: SampleLog | CountTable, coverage: str) -> Tallies:
     kind = np.where(log.declared, kind, -1)
     declared = log.declared[row]
     return Tallies(n, np.where(declared, counts, 0), declared, kind[row], row, log.inputs)
+
+
+def need_one_trial(tallies: Tallies, who: str) -> None:
+    """Raise where an input has several trials; `who` needs that there is one."""
+    if len(np.unique(tallies.row)) < len(tallies.row):
+        raise InputError(f"{who} needs one trial an input; got several: split the log by trial")
 
 
 def _chosen(log: SampleLog | CountTable, tallies: Tallies) -> str:
@@ -316,22 +319,15 @@ def chao2(log: SampleLog | CountTable, coverage: str = "raw", level: float = 0.9
         >>> found.estimate.round(3).tolist(), found.stderr.round(2).tolist()
         ([8.025], [3.09])
     """
+    need_log(log)
     _refuse(log, "chao2")
-    if log.method is not None:
-        raise InputError("method: give one method at a time; split the log with by_method()")
+    need_one_method(log)
     tallies = tallies_of(log, coverage)
-    if len(set(tallies.row.tolist())) < len(tallies.row):
-        raise InputError("trial: Chao2 needs one trial an input; got several: split the log by trial")
+    need_one_trial(tallies, "trial: Chao2")
     found = chao_richness(Frequencies.of(tallies.n, tallies.counts), fraction("level", level))
     rows = {
-        field.name: _spread_rows(getattr(found, field.name), tallies)
+        field.name: average_by_row(getattr(found, field.name), tallies.row, tallies.rows)
         for field in dataclasses.fields(found)
         if field.name != "level"
     }
     return Richness(level=level, **rows)
-
-
-def _spread_rows(values: np.ndarray, tallies: Tallies) -> np.ndarray:
-    out = np.full(tallies.rows, np.nan)
-    out[tallies.row] = values
-    return out

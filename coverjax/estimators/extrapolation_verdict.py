@@ -9,7 +9,7 @@ import numpy as np
 
 from coverjax.curves import VERDICTS
 from coverjax.estimators.empirical_bayes import Tallies
-from coverjax.estimators.richness import Frequencies, sample_coverage
+from coverjax.estimators.richness import Frequencies
 from coverjax.logs.counts import CountTable
 from coverjax.logs.log import SampleLog
 
@@ -57,9 +57,8 @@ class Facts:
         kept: float,
     ) -> "Facts":
         """Gather them; `n` are the samples of each input in use."""
-        frequencies = Frequencies.of(tallies.n, tallies.counts)
-        seen = [sample_coverage(frequencies, np.array([size]))[tallies.n == size] for size in set(tallies.n)]
-        told = np.concatenate([part[~np.isnan(part)] for part in seen]) if seen else np.zeros(0)
+        seen = Frequencies.of(tallies.n, tallies.counts).covered
+        told = seen[~np.isnan(seen)]
         nothing = (tallies.declared & (tallies.counts == 0)).sum(axis=1)
         return cls(
             method=method,

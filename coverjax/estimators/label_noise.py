@@ -13,7 +13,8 @@ from coverjax.estimators.rarefaction import estimate
 from coverjax.estimators.runs import Runs
 from coverjax.foundation.checks import InputError, listed, shown
 from coverjax.foundation.hypergeometric import marked_law
-from coverjax.logs.log import SampleLog, need_log
+from coverjax.logs.log import SampleLog
+from coverjax.logs.needs import need_samples
 
 Rates = float | Mapping[str, float]
 """One rate for all strategies, or one for each by name."""
@@ -90,7 +91,7 @@ def phantom_coverage(
 
 
 def _changed(log: SampleLog, fp: Rates, fn: Rates, budget: Any, what: str) -> Curves | dict[str, Curves]:
-    need_log(log)
+    need_samples(log)
     if log.ordered:
         raise InputError("ordered: rates of wrong labels change averages over subsets; this log is ordered")
     found = estimate(log, budget, include=())

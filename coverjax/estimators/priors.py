@@ -17,6 +17,8 @@ import math
 import numpy as np
 from jaxtyping import Float, Int
 
+from coverjax.foundation.hypergeometric import marked_law
+
 MOST_STEPS = 200
 _LIMIT = 12.0
 """Parameters stay within e^-12 and e^12 (odds, for the atom): a likelihood may rise forever beyond."""
@@ -243,18 +245,12 @@ def thinned(units: Units, kept: np.ndarray) -> tuple[Units, np.ndarray]:
     Weights become expected numbers of units: each pair spreads over the hypergeometric law of its matches.
     Returned beside them: each pair's chance to lose all its matches [pairs].
     """
-    logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, int(units.n.max(initial=0)) + 1)))])
     sizes, counts, weights, none = [], [], [], np.zeros(len(kept))
     for i, (n, c, m) in enumerate(zip(units.n, units.c, kept, strict=True)):
-        x = np.arange(max(0, m - (n - c)), min(c, m) + 1)
-        law = np.exp(_log_choose(logs, c, x) + _log_choose(logs, n - c, m - x) - _log_choose(logs, n, m))
-        law /= law.sum()
-        none[i] = law[0] if x[0] == 0 else 0.0
-        sizes.append(np.full(len(x), m))
-        counts.append(x)
-        weights.append(units.weight[i] * law)
+        law = marked_law(int(n), int(c), np.array([m]))[0]
+        none[i] = law[0]
+        left = np.flatnonzero(law)
+        sizes.append(np.full(len(left), m))
+        counts.append(left)
+        weights.append(units.weight[i] * law[left])
     return Units.of(np.concatenate(sizes), np.concatenate(counts), np.concatenate(weights))[0], none
-
-
-def _log_choose(logs: np.ndarray, n: int, k: "np.ndarray | int") -> np.ndarray:
-    return logs[n] - logs[k] - logs[n - k]

@@ -9,13 +9,14 @@ import numpy as np
 import coverjax._version
 from coverjax.curves import Curves, Spread, included
 from coverjax.estimators.count_statistics import count_curves, subset_deviation
-from coverjax.estimators.runs import Runs
+from coverjax.estimators.runs import Runs, average_by_row
 from coverjax.estimators.sample_orders import observed_order_curves
 from coverjax.estimators.set_forms import set_forms
 from coverjax.foundation import checks
 from coverjax.foundation.checks import InputError
 from coverjax.logs.counts import CountTable
-from coverjax.logs.log import SampleLog, need_log
+from coverjax.logs.log import SampleLog
+from coverjax.logs.needs import need_log, need_strategies
 
 ALSO = frozenset({"distinct", "strategy_probability"})
 """What comes with other curves and has no name of its own in `include`."""
@@ -102,11 +103,7 @@ def _estimate(
     log: SampleLog | CountTable, budgets: np.ndarray, coverage: str, names: frozenset[str], method: str
 ) -> Curves:
     """Estimate one method at checked budgets."""
-    if log.repeats_latent():
-        raise InputError(
-            "strategies: these labels only repeat the latent, and latent coverage is no strategy coverage; "
-            "label the outputs without looking at the latent, and say in `labeler` who did"
-        )
+    need_strategies(log)
     n = log.n.reshape(log.inputs, -1)
     present = n > 0
     short = ~present.any(axis=1) | (present & (n < budgets[-1])).any(axis=1)
@@ -225,16 +222,12 @@ def _from_table(
             chance = np.clip(found["distinct"], 0.0, 1.0)
             spread["distinct"] = np.sqrt(chance * (1.0 - chance))
     found = {name: values for name, values in found.items() if name in names or name in ALSO}
-    whole = {name: _all_rows(values, keep) for name, values in found.items()}
-    spread = {name: _all_rows(values, keep) for name, values in spread.items()}
+    row = np.flatnonzero(keep)
+    whole, spread = (
+        {name: average_by_row(values, row, log.inputs) for name, values in part.items()}
+        for part in (found, spread)
+    )
     return _Parts(whole, subset_sd=spread, forms={"counts": int(keep.sum())})
-
-
-def _all_rows(values: np.ndarray, keep: np.ndarray) -> np.ndarray:
-    """Put the rows of the inputs in `keep` at their places, NaN elsewhere."""
-    rows = np.full((len(keep), *values.shape[1:]), np.nan)
-    rows[keep] = values
-    return rows
 
 
 def _one_strategy(found: dict[str, np.ndarray], names: frozenset[str]) -> dict[str, np.ndarray]:

@@ -8,11 +8,11 @@ from jaxtyping import Float
 
 from coverjax.curves import PER_BUDGET
 from coverjax.estimators.rarefaction import estimate_method
-from coverjax.foundation.checks import InputError, counted, fraction, one_of, shown
+from coverjax.foundation.checks import InputError, counted, fraction, one_of, whole_number
 from coverjax.foundation.rng import stream_number
 from coverjax.inference.student import student_quantile
-from coverjax.logs.counts import CountTable
-from coverjax.logs.log import SampleLog, need_log
+from coverjax.logs.log import SampleLog
+from coverjax.logs.needs import need_samples
 
 FEW_SAMPLES = 32
 """Below about this many samples the resampled interval undercovers."""
@@ -74,11 +74,9 @@ def sample_interval(
         InputError: the log is ordered, has several trials or methods, or lacks the curve; or a number is out
             of range.
     """
-    need_log(log)
+    need_samples(log)
     _check(quantity, replicates, seed)
     level = fraction("level", level)
-    if isinstance(log, CountTable):
-        raise InputError("log: whole samples are drawn again; a count table has none: keep the samples")
     if log.ordered or log.method is not None or log.n.shape[1] != 1:
         raise InputError(
             "log: samples can be drawn again only where they are exchangeable, of one method and one trial; "
@@ -103,12 +101,8 @@ def sample_interval(
 
 def _check(quantity: str, replicates: int, seed: int) -> None:
     one_of("quantity", quantity, tuple(name for name in PER_BUDGET if name != "latent_coverage"))
-    if isinstance(replicates, bool) or int(replicates) != replicates or replicates < 2:
-        raise InputError(
-            f"replicates: must be a whole number of at least 2, to have a spread; got {shown(replicates)}"
-        )
-    if isinstance(seed, bool) or int(seed) != seed or seed < 0:
-        raise InputError(f"seed: must be a whole number >= 0; got {shown(seed)}")
+    whole_number("replicates", replicates, 2)
+    whole_number("seed", seed, 0)
 
 
 def _spread(

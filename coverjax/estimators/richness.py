@@ -55,6 +55,12 @@ class Frequencies:
         below = self.n * self.unseen + self.once
         return np.where(below > 0.0, self.n * self.unseen / np.where(below > 0.0, below, 1.0), 0.0)
 
+    @property
+    def covered(self) -> Float[np.ndarray, " runs"]:
+        """Good-Turing sample coverage of all n samples, 1 - A Q1 / U; NaN as in `sample_coverage`."""
+        some = (self.matches > 0) & (self.n > 1)
+        return np.where(some, 1.0 - self.once / np.where(some, self.matches, 1.0) * self.later, np.nan)
+
 
 def chao_distinct(
     found: Frequencies, budgets: Float[np.ndarray, " budgets"]
@@ -130,10 +136,8 @@ def chao_richness(found: Frequencies, level: float) -> Richness:
         high = np.where(none, middle + spread, found.seen + more * factor)
     nothing = found.seen == 0
     low, high = (np.where(nothing, 0.0, end) for end in (low, high))
-    coverage = np.full(len(found.n), np.nan)
-    some = (found.matches > 0) & (found.n > 1)
-    coverage[some] = 1.0 - found.once[some] / found.matches[some] * found.later[some]
-    return Richness(found.seen, estimate, np.sqrt(np.maximum(variance, 0.0)), low, high, coverage, level)
+    stderr = np.sqrt(np.maximum(variance, 0.0))
+    return Richness(found.seen, estimate, stderr, low, high, found.covered, level)
 
 
 def _chao_variance(found: Frequencies, estimate: np.ndarray) -> np.ndarray:

@@ -59,10 +59,17 @@ class Runs:
 
 
 def average_by_row(values: np.ndarray, row: np.ndarray, rows: int) -> np.ndarray:
-    """Average [runs, ...] over the runs of each of `rows` inputs; NaN where an input has none."""
+    """Average [runs, ...] over the runs of each of `rows` inputs; NaN where an input has none.
+
+    The values themselves where each input has one run, in order.
+    """
     if len(row) == rows and np.array_equal(row, np.arange(rows)):
         return values
     trials = np.bincount(row, minlength=rows).astype(np.float64)
+    if trials.max(initial=0.0) <= 1.0:
+        whole = np.full((rows, *values.shape[1:]), np.nan)
+        whole[row] = values
+        return whole
     total = np.zeros((rows, *values.shape[1:]))
     np.add.at(total, row, values)
     trials[trials == 0] = np.nan

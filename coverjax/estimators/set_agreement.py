@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from coverjax.foundation.checks import InputError, one_of
 from coverjax.inference.jackknife import jackknife_interval
-from coverjax.inference.units import Interval
+from coverjax.inference.units import Interval, summed_by_cluster
 
 DISTANCES = ("masi", "jaccard", "nominal")
 
@@ -119,6 +119,4 @@ def alpha_interval(coders: Any, codes: np.ndarray, distance: str, level: float) 
     def function(sums: np.ndarray) -> np.ndarray:
         return _alpha(sums[:, 0], sums[:, 1:], parts.distances)[:, None]
 
-    sums = np.zeros((int(codes.max()) + 1, columns.shape[1]))
-    np.add.at(sums, codes, columns)
-    return jackknife_interval(sums, function, level)
+    return jackknife_interval(summed_by_cluster(columns, codes), function, level)

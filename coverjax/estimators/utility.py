@@ -10,11 +10,12 @@ from jaxtyping import Float
 from coverjax.curves import Curves
 from coverjax.estimators import sample_worth as worth
 from coverjax.estimators.rarefaction import estimate
-from coverjax.estimators.runs import Runs
+from coverjax.estimators.runs import Runs, average_by_row
 from coverjax.estimators.sample_orders import first_appearances
 from coverjax.foundation.checks import InputError, fraction, listed, shown
 from coverjax.logs.counts import CountTable
-from coverjax.logs.log import SampleLog, need_log
+from coverjax.logs.log import SampleLog
+from coverjax.logs.needs import need_log, need_one_method, need_samples
 
 UTILITIES = {
     "pass_at_k": ("correct",),
@@ -232,12 +233,8 @@ def _from_counts(log: CountTable, curves: Curves, names: list[str], tau: float) 
     correct = np.arange(int(n.max(initial=1))) < right[:, None]
     nothing = np.zeros((len(n), correct.shape[1], 1), bool)
     batch = worth.Batch(nothing, n, correct, None, curves.budgets, ordered=False)
-    found = {}
-    for name in names:
-        values = np.full((log.inputs, len(curves.budgets)), np.nan)
-        values[keep] = _KERNELS[name](batch, {"tau": tau})
-        found[name] = values
-    return found
+    row = np.flatnonzero(keep)
+    return {name: average_by_row(_KERNELS[name](batch, {"tau": tau}), row, log.inputs) for name in names}
 
 
 def patience_utility(log: SampleLog, patience: float = 0.8) -> Float[np.ndarray, "inputs"]:
@@ -264,18 +261,14 @@ def patience_utility(log: SampleLog, patience: float = 0.8) -> Float[np.ndarray,
     References:
         Zhang et al. 2025, NoveltyBench, section 3 (arXiv 2504.05228).
     """
-    need_log(log)
+    need_samples(log)
     p = fraction("patience", patience)
     if log.score is None:
         raise InputError("score: patience utility needs a `score` column; this log has none")
-    if log.method is not None:
-        raise InputError("method: give one method at a time; split the log with by_method()")
+    need_one_method(log)
     samples = log.matches.shape[2]
     first = first_appearances(log.matches)
     new = (first[..., None, :] == np.arange(1, samples + 1)[:, None]).any(axis=-1)
     gains = (np.where(new, np.nan_to_num(log.score), 0.0) * p ** np.arange(samples)).sum(axis=-1)
-    present = log.n > 0
-    scale = (1.0 - p) / (1.0 - p ** np.where(present, log.n, 1))
-    trials = present.sum(axis=1)
-    total = np.where(present, gains * scale, 0.0).sum(axis=1)
-    return np.where(trials > 0, total / np.maximum(trials, 1), np.nan)
+    run = np.nonzero(log.n > 0)
+    return average_by_row(gains[run] * (1.0 - p) / (1.0 - p ** log.n[run]), run[0], log.inputs)

@@ -16,9 +16,11 @@ from coverjax.inference.comparison import Comparison, compare
 from coverjax.inference.intervals import mean_interval
 from coverjax.inference.jackknife import jackknife_interval
 from coverjax.inference.multiplicity import holm_p_values, sign_flip_p_values
+from coverjax.inference.pairing import common_rows
 from coverjax.inference.units import Interval
 from coverjax.logs.counts import CountTable
-from coverjax.logs.log import SampleLog, need_log
+from coverjax.logs.log import SampleLog
+from coverjax.logs.needs import logs_by_method
 from coverjax.metrics import NO_ROOM, GainReport, auc, gain_report
 
 Log = SampleLog | CountTable
@@ -171,9 +173,7 @@ def compare_to_baseline(
         >>> bool(found.methods["new"].pooled.low[0] > 0.0)
         True
     """
-    logs = by_method(log)
-    for part in logs.values():
-        need_log(part)
+    logs = logs_by_method(log)
     fraction("level", level)
     if baseline not in logs:
         raise InputError(
@@ -210,14 +210,6 @@ def compare_to_baseline(
     )
 
 
-def by_method(log: Log | Mapping[str, Log]) -> dict[str, Log]:
-    """Return the logs of the methods by name."""
-    if isinstance(log, Mapping):
-        return dict(log)
-    need_log(log)
-    return dict(log.by_method())
-
-
 def _common_budgets(logs: Mapping[str, Log]) -> int:
     smallest = [log.smallest_n for log in logs.values() if log.smallest_n]
     if not smallest:
@@ -226,7 +218,7 @@ def _common_budgets(logs: Mapping[str, Log]) -> int:
 
 
 def _curves(name: str, log: Log, budgets: Any, coverage: str) -> Curves:
-    found = estimate(log, budgets, coverage, ("full_coverage", "novelty_count", "strategy_auc"))
+    found = estimate(log, budgets, coverage, ("strategy_auc",))
     assert isinstance(found, Curves)
     return dataclasses.replace(found, method=name)
 
@@ -303,23 +295,24 @@ class _Split:
         if shares is None:
             return None, self.why
         own = _curves(self.name, self.log, [shares.budget], self.coverage)
-        place = {name: row for row, name in enumerate(base.ids.tolist())}
         rows = np.flatnonzero(paired)
-        base_rows = np.array([place[name] for name in own.ids[rows].tolist()], dtype=np.int64)
+        _, base_rows = common_rows(own.ids[rows], base.ids)
         for row, base_row in zip(rows.tolist(), base_rows.tolist(), strict=True):
             if _declared_names(self.log, row) != _declared_names(self.base, base_row):
                 return (
                     None,
-                    f"gain split: input {shown(own.ids[row])} declares other strategies in the baseline",
+                    f"gain split: input {shown(own.ids[row])} declares other strategies in the baseline, "
+                    "or in other columns",
                 )
-        return _summed(own, shares, rows, base_rows, level), ""
+        return _split_gain(own, shares, rows, base_rows, level), ""
 
 
-def _declared_names(log: Log, row: int) -> list[str]:
-    return [log.labels[row][place] for place in np.flatnonzero(log.declared[row]).tolist()]
+def _declared_names(log: Log, row: int) -> list[tuple[int, str]]:
+    """Columns and names: what is subtracted column by column must be of one strategy."""
+    return [(place, log.labels[row][place]) for place in np.flatnonzero(log.declared[row]).tolist()]
 
 
-def _summed(
+def _split_gain(
     own: Curves, shares: RarityShares, rows: np.ndarray, base_rows: np.ndarray, level: float
 ) -> GainSplit:
     assert own.strategy_auc is not None
@@ -329,14 +322,18 @@ def _summed(
     rare, auc_rare, base_auc = (
         values[base_rows, :width] for values in (shares.rare, shares.auc_rare, shares.auc)
     )
-    gained_rare = np.where(declared, rare * mine - auc_rare, 0.0).sum(axis=1)
-    gained = np.where(declared, mine - base_auc, 0.0).sum(axis=1)
+
+    def summed(values: np.ndarray) -> np.ndarray:
+        """Sum over the declared strategies of each input."""
+        return np.where(declared, values, 0.0).sum(axis=1)
+
+    gained_rare, gained = summed(rare * mine - auc_rare), summed(mine - base_auc)
     count = own.declared[rows].astype(np.float64)
     best = auc(oracle_curves(dataclasses.replace(own, short=None)))[rows] * count
-    room = best - np.where(declared, base_auc, 0.0).sum(axis=1)
+    room = best - summed(base_auc)
     fine = np.isfinite(gained) & np.isfinite(room) & (count > 0)
     parts = [(part[fine] / count[fine]) for part in (gained, gained - gained_rare, gained_rare)]
     room = room[fine] / count[fine]
     whole, common, less = (ratio_of_means(part, room, level) for part in parts)
-    called = np.where(declared, rare, 0.0)[fine].sum() / max(1.0, count[fine].sum())
+    called = summed(rare)[fine].sum() / max(1.0, count[fine].sum())
     return GainSplit(shares.budget, whole, common, less, float(called))

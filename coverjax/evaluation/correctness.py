@@ -9,6 +9,7 @@ from coverjax.foundation.checks import InputError, listed
 from coverjax.inference.cautions import TIE
 from coverjax.inference.intervals import mean_interval
 from coverjax.inference.jackknife import jackknife_interval
+from coverjax.inference.pairing import paired_rows
 from coverjax.inference.units import Interval
 
 
@@ -54,15 +55,9 @@ def what_coverage_buys(method: Curves, base: Curves, name: str = "pass_at_k", le
         raise InputError(
             f"budget: both must end at the same one; got {method.budgets[-1]} and {base.budgets[-1]}"
         )
-    place = {key: row for row, key in enumerate(base.ids.tolist())}
-    rows = [
-        (row, place[key])
-        for row, key in enumerate(method.ids.tolist())
-        if key in place and method.used[row] and base.used[place[key]]
-    ]
-    if not rows:
+    own, other = paired_rows(method, base)
+    if not len(own):
         raise InputError("ids: no input is in use in both; the curves are paired by id")
-    own, other = np.array(rows).T
     gains = [
         values[own, -1] - below[other, -1]
         for values, below in ((method.coverage, base.coverage), (method.utility[name], base.utility[name]))
@@ -73,7 +68,7 @@ def what_coverage_buys(method: Curves, base: Curves, name: str = "pass_at_k", le
         coverage=mean_interval(x[:, None], level, bounds=TIE),
         utility=mean_interval(y[:, None], level, bounds=TIE),
         correlation=jackknife_interval(columns, _correlation, level),
-        inputs=len(rows),
+        inputs=len(own),
         name=name,
     )
 

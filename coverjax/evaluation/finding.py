@@ -10,9 +10,10 @@ from coverjax.estimators.avoidance import each_hit
 from coverjax.estimators.runs import Runs
 from coverjax.estimators.sample_orders import first_appearances
 from coverjax.evaluation.against import Log
-from coverjax.foundation.checks import InputError, shown
+from coverjax.foundation.checks import whole_number
 from coverjax.logs.counts import CountTable
 from coverjax.logs.log import SampleLog
+from coverjax.logs.needs import logs_by_method, need_strategies
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -92,7 +93,7 @@ class StrategyRow:
     nobody: int
 
 
-def strategy_discoveries(logs: Mapping[str, Log], budget: int, coverage: str = "raw") -> Discoveries:
+def strategy_discoveries(logs: Log | Mapping[str, Log], budget: int, coverage: str = "raw") -> Discoveries:
     """List every declared strategy of every input with what each method made of it.
 
     The chance to find a strategy within K samples is 1 - C(n - c, K) / C(n, K), the mean over all subsets, or
@@ -100,16 +101,19 @@ def strategy_discoveries(logs: Mapping[str, Log], budget: int, coverage: str = "
     samples a method has; whether ANY sample matches does, and is told beside it.
 
     Args:
-        logs: by method; inputs are paired by id.
+        logs: by method, or one log with a method column; inputs are paired by id.
         budget: K.
         coverage: which samples count.
 
     Raises:
-        InputError: the budget is below 1.
+        InputError: the budget is no whole number or below 1, something is no log, or labels only repeat the
+            latent.
     """
-    if budget < 1:
-        raise InputError(f"budget: must be at least 1 draw; got {shown(budget)}")
-    tables = {name: _table(log, budget, coverage) for name, log in logs.items()}
+    budget = whole_number("budget", budget)
+    parts = logs_by_method(logs)
+    for log in parts.values():
+        need_strategies(log)
+    tables = {name: _table(log, budget, coverage) for name, log in parts.items()}
     pairs = list(dict.fromkeys(pair for table in tables.values() for pair in table))
     shape = (len(pairs), len(tables))
     within, matches, samples = np.full(shape, np.nan), np.zeros(shape, np.int64), np.zeros(shape, np.int64)

@@ -12,9 +12,11 @@ from coverjax.estimators.rarefaction import estimate
 from coverjax.evaluation.against import Log, oracle_curves
 from coverjax.evaluation.sampling_noise import AreaNoise
 from coverjax.foundation.checks import InputError, fraction, shown
+from coverjax.inference.pairing import paired_rows
 from coverjax.inference.student import student_quantile
 from coverjax.logs.counts import CountTable
 from coverjax.logs.log import SampleLog
+from coverjax.logs.needs import need_log, need_one_method
 from coverjax.metrics import auc
 
 DIVISIONS = 20
@@ -110,8 +112,8 @@ def plan_comparison(
     for log in (base, method):
         _check(log)
     most = min(base.smallest_n, method.smallest_n) if budget is None else int(budget)
-    curves = [_curves(log, most, coverage) for log in (base, method)]
-    rows_a, rows_b = _paired(*curves)
+    curves = _curves(base, most, coverage), _curves(method, most, coverage)
+    rows_a, rows_b = paired_rows(*curves)
     if len(rows_a) < 3:
         raise InputError(f"plan: needs at least 3 inputs that both methods have; got {len(rows_a)}")
     areas = [auc(found)[rows] for found, rows in zip(curves, (rows_a, rows_b), strict=True)]
@@ -150,31 +152,20 @@ def plan_comparison(
 
 
 def _check(log: Log) -> None:
+    need_log(log)
     if isinstance(log, CountTable) and log.counts.shape[1] > 1:
         raise InputError(
             "plan: counts of several strategies don't tell which came together; read the samples themselves"
         )
     if getattr(log, "ordered", False):
         raise InputError("plan: samples are drawn again, which needs exchangeable ones; this log is ordered")
-    if log.method is not None:
-        raise InputError("plan: give one method at a time; split the log with by_method()")
+    need_one_method(log)
 
 
 def _curves(log: Log, budget: int, coverage: str) -> Curves:
     found = estimate(log, budget, coverage, include=())
     assert isinstance(found, Curves)
     return found
-
-
-def _paired(a: Curves, b: Curves) -> tuple[np.ndarray, np.ndarray]:
-    place = {name: row for row, name in enumerate(b.ids.tolist())}
-    pairs = [
-        (row, place[name])
-        for row, name in enumerate(a.ids.tolist())
-        if name in place and a.used[row] and b.used[place[name]]
-    ]
-    rows = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    return rows[:, 0], rows[:, 1]
 
 
 def _halves(parts: tuple[tuple[Log, np.ndarray], ...], budget: int, coverage: str, seed: int) -> float | None:
@@ -201,9 +192,8 @@ def _half_areas(
 ) -> np.ndarray:
     assert isinstance(log, SampleLog)
     rng = np.random.Generator(np.random.Philox([*seed, len(log.ids)]))
-    order = rng.permuted(np.broadcast_to(np.arange(log.matches.shape[2]), log.matches.shape[:3]), axis=2)
     # Samples beyond n stay behind the others, so that both halves are of samples that are there.
-    order = np.argsort(np.where(order < log.n[..., None], rng.random(order.shape), 2.0 + order), axis=2)
+    order = np.argsort(np.where(log.inside, rng.random(log.inside.shape), 2.0), axis=2)
     size = log.smallest_n // 2
     picks = order[:, :, half * size : (half + 1) * size]
     kept = np.take_along_axis(log.kept(coverage), picks[..., None], axis=2)

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from coverjax.estimators.count_statistics import auc_of_counts
-from coverjax.estimators.runs import Runs
+from coverjax.estimators.runs import Runs, average_by_row
 from coverjax.estimators.sample_orders import first_appearances
 from coverjax.foundation.checks import InputError, shown
 from coverjax.foundation.hypergeometric import marked_law
@@ -69,16 +69,10 @@ def rarity_shares(
         short = log.n < 2 * most
         counts, n, row = log.kept(coverage)[~short], log.n[~short], np.flatnonzero(~short)
         parts = _divided(n, counts, most, rare_below)
-        return RarityShares(most, *(_rows(values, row, log.inputs) for values in parts))
+        return RarityShares(most, *(average_by_row(values, row, log.inputs) for values in parts))
     keep = ((log.n >= 2 * most) | (log.n == 0)).all(axis=1) & (log.n > 0).any(axis=1)
     runs = Runs.of(log, coverage, keep)
     return RarityShares(most, *(runs.average(v) for v in _divided(runs.n, runs.counts, most, rare_below)))
-
-
-def _rows(values: np.ndarray, row: np.ndarray, inputs: int) -> np.ndarray:
-    whole = np.full((inputs, values.shape[1]), np.nan)
-    whole[row] = values
-    return whole
 
 
 def _divided(
@@ -118,9 +112,7 @@ def _by_trials(log: SampleLog, budget: int, coverage: str, rare_below: float) ->
         )
     keep = ((log.n >= budget) | (log.n == 0)).all(axis=1)
     runs = Runs.of(log, coverage, keep)
-    total, samples = np.zeros(log.declared.shape), np.zeros(log.inputs)
-    np.add.at(total, runs.row, runs.counts)
-    np.add.at(samples, runs.row, runs.n)
+    total, samples = log.kept(coverage).sum(axis=(1, 2)), log.n.sum(axis=1)
     others = total[runs.row] - runs.counts
     looked = (samples[runs.row] - runs.n)[:, None]
     rare = (others * budget < rare_below * looked).astype(np.float64)

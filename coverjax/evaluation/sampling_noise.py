@@ -1,6 +1,7 @@
 """How much an input's estimated AUC varies because its samples are few."""
 
 import dataclasses
+import functools
 import math
 
 import numpy as np
@@ -43,13 +44,15 @@ class AreaNoise:
     to them alone has too little noise. So its law is drawn from a Dirichlet posterior: counts of the match
     sets seen, plus a prior of equal weights over these, the empty set and each declared strategy alone, whose
     strength is the one most likely over all inputs. Two logs drawn from one such law differ by twice the
-    variance. Approximate; tests/evaluation/test_planning.py holds it to simulated studies.
+    variance. Approximate; tests/evaluation/test_planning.py holds it to simulated studies. A number of
+    samples of an input is simulated once, however often it is asked for.
     """
 
     inputs: tuple[Outcomes, ...]
     strength: float
     budget: int
     seed: int
+    _known: dict[tuple[int, int], float] = dataclasses.field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(
@@ -61,25 +64,36 @@ class AreaNoise:
 
     def own(self) -> float:
         """With the samples and trials that each input has."""
-        return float(
-            np.mean(
-                [sum(self._one(one, n) for n in one.trials) / len(one.trials) ** 2 for one in self.inputs]
-            )
-        )
+        shares = [
+            sum(self._one(place, n) for n in one.trials) / len(one.trials) ** 2
+            for place, one in enumerate(self.inputs)
+        ]
+        return float(np.mean(shares))
 
     def at(self, samples: int) -> float:
         """With so many samples in one trial."""
-        return float(np.mean([self._one(one, samples) for one in self.inputs]))
+        return float(np.mean([self._one(place, samples) for place in range(len(self.inputs))]))
 
-    def _one(self, one: Outcomes, samples: int) -> float:
+    def _one(self, place: int, samples: int) -> float:
+        if (place, samples) not in self._known:
+            self._known[place, samples] = self._simulated(self.inputs[place], samples)
+        return self._known[place, samples]
+
+    def _simulated(self, one: Outcomes, samples: int) -> float:
         rng = np.random.Generator(np.random.Philox([self.seed, stream_number(one.name), samples]))
         weights = rng.standard_gamma(
             one.counts + self.strength / len(one.counts), size=(DRAWS, len(one.counts))
         )
         laws = weights / weights.sum(axis=1, keepdims=True)
-        area = auc_of_counts(np.array([samples]), np.arange(samples + 1)[None], self.budget)[0]
+        area = _areas(samples, self.budget)
         first, second = (area[rng.multinomial(samples, laws) @ one.sets].mean(axis=1) for _ in range(2))
         return float(0.5 * np.mean((first - second) ** 2))
+
+
+@functools.lru_cache(maxsize=16)
+def _areas(samples: int, budget: int) -> Float[np.ndarray, " counts"]:
+    """AUC(K) of a strategy by how many of the samples match it, 0..n."""
+    return auc_of_counts(np.array([samples]), np.arange(samples + 1)[None], budget)[0]
 
 
 def _outcomes(log: Log, row: int, coverage: str) -> Outcomes:

@@ -13,6 +13,7 @@ from coverjax.inference.bands import MULTIPLIERS, critical_value
 from coverjax.inference.bounded import bounded_band
 from coverjax.inference.cautions import TIE, cautions
 from coverjax.inference.of_curves import FRACTIONS, fit_influence, model_gap
+from coverjax.inference.pairing import common_rows, paired_rows
 from coverjax.inference.units import Moments, cluster_codes, moments
 
 
@@ -100,7 +101,7 @@ def compare(
     Approximate, like `mean_band`, which it is on differences.
     """
     level = fraction("level", level)
-    rows_a, rows_b, left_out = _paired_rows(a, b, quantity)
+    rows_a, rows_b, left_out = _checked_pairs(a, b, quantity)
     first, second = a.curve(quantity)[rows_a], b.curve(quantity)[rows_b]
     labels = None if clusters is None else _labels(clusters, a)[rows_a]
     values = first - second + _fits(a, b, quantity, rows_a, rows_b)
@@ -160,7 +161,7 @@ def _cautions(values: np.ndarray, stats: Moments, method: str) -> tuple[str, ...
     return cautions(values, stats, method, TIE) if method == "band" else ()
 
 
-def _paired_rows(a: Curves, b: Curves, quantity: str) -> tuple[np.ndarray, np.ndarray, int]:
+def _checked_pairs(a: Curves, b: Curves, quantity: str) -> tuple[np.ndarray, np.ndarray, int]:
     """Rows of the inputs that both can show, in a's order, and how many inputs were left out."""
     for curves in (a, b):
         curves.curve(quantity)
@@ -174,18 +175,15 @@ def _paired_rows(a: Curves, b: Curves, quantity: str) -> tuple[np.ndarray, np.nd
             f"produce "
             "both with the same budget"
         )
-    place = {name: row for row, name in enumerate(b.ids.tolist())}
-    common = [(row, place[name]) for row, name in enumerate(a.ids.tolist()) if name in place]
-    used_a, used_b = a.used_for(quantity), b.used_for(quantity)
-    pairs = [(i, j) for i, j in common if used_a[i] and used_b[j]]
-    if not pairs:
+    common = len(common_rows(a.ids, b.ids)[0])
+    rows_a, rows_b = paired_rows(a, b, quantity)
+    if not len(rows_a):
         why = "all of these short or without declared strategies" if common else "check the ids"
         raise InputError(
-            f"compare: needs inputs in use in both; {len(common)} of {a.inputs} and {b.inputs} inputs "
+            f"compare: needs inputs in use in both; {common} of {a.inputs} and {b.inputs} inputs "
             f"share an id, {why}"
         )
-    rows = np.array(pairs, dtype=np.int64)
-    return rows[:, 0], rows[:, 1], a.inputs + b.inputs - len(common) - len(pairs)
+    return rows_a, rows_b, a.inputs + b.inputs - common - len(rows_a)
 
 
 def _told(budgets: np.ndarray) -> str:

@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from coverjax.foundation.checks import counted, fraction
 from coverjax.inference.student import student_quantile
-from coverjax.inference.units import NO_VARIANCE, Interval, checked_values, cluster_codes
+from coverjax.inference.units import NO_VARIANCE, Interval, checked_values, cluster_codes, summed_by_cluster
 
 
 def jackknife_interval(
@@ -40,9 +40,8 @@ def jackknife_interval(
     array = checked_values(columns)
     level = fraction("level", level)
     codes = cluster_codes(clusters, len(array))
-    count = int(codes.max(initial=-1)) + 1
-    sums = np.zeros((count, array.shape[1]))
-    np.add.at(sums, codes, array)
+    sums = summed_by_cluster(array, codes)
+    count = len(sums)
     total = sums.sum(axis=0, keepdims=True)
     value = function(total)[0]
     nothing = np.full(value.shape, np.nan)

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from coverjax.foundation.checks import InputError, shown
+from coverjax.foundation.checks import InputError, shown, whole_number
 from coverjax.foundation.shapes import blocks
-from coverjax.inference.resampling import PRODUCT, summed_by_cluster
-from coverjax.inference.units import checked_values, cluster_codes
+from coverjax.inference.resampling import PRODUCT
+from coverjax.inference.units import checked_values, cluster_codes, summed_by_cluster
 
 FLIPS = 10_000
 
@@ -40,8 +40,7 @@ def sign_flip_p_values(
             below 1.
     """
     array = checked_values(values)
-    if isinstance(flips, bool) or int(flips) != flips or flips < 1:
-        raise InputError(f"flips: must be a whole number of at least 1; got {shown(flips)}")
+    flips = whole_number("flips", flips)
     codes = cluster_codes(clusters, len(array))
     sums = summed_by_cluster(array, codes)
     observed = np.abs(sums.sum(axis=0)) - _TIE * np.abs(sums).sum(axis=0)

@@ -8,11 +8,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
-from coverjax.foundation.checks import InputError, counted, fraction, shown
+from coverjax.foundation.checks import InputError, counted, fraction, whole_number
 from coverjax.foundation.shapes import blocks
-from coverjax.inference.units import FEWEST_CLUSTERS, Interval, checked_values, cluster_codes, moments
+from coverjax.inference.units import (
+    FEWEST_CLUSTERS,
+    Interval,
+    checked_values,
+    cluster_codes,
+    moments,
+    summed_by_cluster,
+)
 
 REPLICATES = 10_000
 FEWEST_UNITS = 8
@@ -37,8 +44,7 @@ def resampled_sums(
         seed: the same seed and number of units give the same draws whatever the columns are.
     """
     units = len(columns)
-    if isinstance(replicates, bool) or int(replicates) != replicates or replicates < 1:
-        raise InputError(f"replicates: must be a whole number of at least 1; got {shown(replicates)}")
+    replicates = whole_number("replicates", replicates)
     rng = np.random.Generator(np.random.Philox(seed))
     small = np.uint16 if units <= 1 << 16 else np.uint32 if units <= 1 << 32 else np.int64
     out = np.empty((replicates, columns.shape[1]))
@@ -51,19 +57,6 @@ def resampled_sums(
         for rows in blocks(count, part):
             out[block.start + rows.start : block.start + rows.stop] = times[rows] @ columns
     return out
-
-
-def summed_by_cluster(
-    columns: Float[np.ndarray, "units columns"], codes: Int[np.ndarray, " units"]
-) -> Float[np.ndarray, "clusters columns"]:
-    """Sum the rows of each cluster, numbered 0, 1, ... by `codes`; the columns themselves where each is one
-    unit."""
-    count = int(codes.max(initial=-1)) + 1
-    if count == len(codes):
-        return columns
-    sums = np.zeros((count, columns.shape[1]))
-    np.add.at(sums, codes, columns)
-    return sums
 
 
 def resampled_means(

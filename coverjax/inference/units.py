@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from coverjax.foundation.checks import InputError
 
@@ -139,7 +139,7 @@ def moments(
         nothing = np.full(points, np.nan)
         return Moments(mean, nothing, np.zeros((count, points)), sizes, np.ones(points, bool))
     mean = values.mean(axis=0)
-    scores = _sums_by_cluster(values - mean, codes, count)
+    scores = summed_by_cluster(values - mean, codes)
     if scale is None:
         scale = np.abs(values).max(axis=0)
     square = np.einsum("cp,cp->p", scores, scores)
@@ -148,12 +148,19 @@ def moments(
     return Moments(mean, np.where(flagged, np.nan, stderr), scores, sizes, flagged)
 
 
-def _sums_by_cluster(values: np.ndarray, codes: np.ndarray, count: int) -> np.ndarray:
+def summed_by_cluster(
+    columns: Float[np.ndarray, "units columns"], codes: Int[np.ndarray, " units"]
+) -> Float[np.ndarray, "clusters columns"]:
+    """Sum the rows of each cluster, numbered 0, 1, ... by `codes` in order of appearance.
+
+    The columns themselves where each cluster is one unit.
+    """
+    count = int(codes.max(initial=-1)) + 1
     if count == len(codes):
-        return values
-    order = np.argsort(codes, kind="stable")
-    starts = np.searchsorted(codes[order], np.arange(count))
-    return np.add.reduceat(values[order], starts, axis=0)
+        return columns
+    sums = np.zeros((count, columns.shape[1]))
+    np.add.at(sums, codes, columns)
+    return sums
 
 
 def interval_of(

@@ -11,10 +11,11 @@ from jaxtyping import Float, Int, UInt
 from coverjax._version import __version__
 from coverjax.closed_form.tiles import over_tiles, tile_size
 from coverjax.foundation import rng
-from coverjax.foundation.checks import InputError, listed, shown
+from coverjax.foundation.checks import InputError, listed, shown, whole_number
 from coverjax.foundation.precision import float64_kernel
 from coverjax.foundation.shapes import bucket, pad_axis
 from coverjax.logs.log import SampleLog
+from coverjax.logs.needs import need_one_method, need_samples
 from coverjax.model.law import OutcomeLaw
 from coverjax.model.router_generator import RouterGenerator
 
@@ -42,7 +43,7 @@ def draw_log(
     >>> draw_log(jax.random.key(0), OutcomeLaw.from_probs([[1.0, 0.0]]), 3).matches[0, 0].tolist()
     [[True, False], [True, False], [True, False]]
     """
-    samples, trials = _count("samples", samples), _count("trials", trials)
+    samples, trials = whole_number("samples", samples), whole_number("trials", trials)
     model = law_or_model
     latent = isinstance(model, RouterGenerator)
     if isinstance(model, RouterGenerator):
@@ -142,12 +143,12 @@ def fitted_law(log: SampleLog) -> OutcomeLaw:
         InputError: the log is ordered (its samples are not independent), compares several methods, or has
             inputs without samples.
     """
+    need_samples(log)
     if log.ordered:
         raise InputError(
             "log: must hold independent samples; this one is ordered, only its order means anything"
         )
-    if log.method is not None:
-        raise InputError("log: must hold one method; take one of log.by_method()")
+    need_one_method(log)
     empty = [name for name, n in zip(log.ids, log.n.sum(axis=1), strict=True) if n == 0]
     if empty:
         raise InputError(
@@ -175,9 +176,3 @@ def _fit_one(log: SampleLog, row: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
         for flag in (log.valid, log.correct)
     ]
     return counts / counts.sum(), sets, *flags
-
-
-def _count(name: str, value: int) -> int:
-    if isinstance(value, bool) or value != int(value) or value < 1:
-        raise InputError(f"{name}: must be a whole number >= 1; got {shown(value)}")
-    return int(value)

@@ -1,7 +1,6 @@
 """`SampleLog`: labelled samples of a set of inputs, as padded and masked arrays."""
 
 import dataclasses
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -357,15 +356,3 @@ def _row_ids(ids: Sequence[object] | None, method: np.ndarray) -> np.ndarray:
         of = np.flatnonzero(method == name)
         rows[of] = input_ids(None if ids is None else [ids[row] for row in of.tolist()], len(of))
     return rows
-
-
-def need_log(value: Any) -> None:
-    """Raise unless a value is a log or a count table."""
-    if isinstance(value, SampleLog | CountTable):
-        return
-    hint = (
-        "read_log(...) reads one"
-        if isinstance(value, str | os.PathLike)
-        else "SampleLog.from_arrays makes one"
-    )
-    raise InputError(f"log: must be a SampleLog or a CountTable; got {shown(value)}: {hint}")

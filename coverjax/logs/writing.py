@@ -11,7 +11,9 @@ import numpy as np
 from coverjax.foundation.checks import InputError
 from coverjax.foundation.files import whole_file
 from coverjax.logs.cells import cell_of_name
+from coverjax.logs.counts import CountTable
 from coverjax.logs.log import SampleLog
+from coverjax.logs.needs import need_log, need_samples
 
 
 def write_log(log: SampleLog, path: str | os.PathLike[str]) -> None:
@@ -29,6 +31,7 @@ def write_log(log: SampleLog, path: str | os.PathLike[str]) -> None:
     Raises:
         InputError: the path can't be written to, or the log has several labelers.
     """
+    need_samples(log)
     if len(log.labelers) > 1:
         raise InputError(
             f"labeler: must be one for all samples to be written; got {', '.join(log.labelers)}: "
@@ -39,7 +42,7 @@ def write_log(log: SampleLog, path: str | os.PathLike[str]) -> None:
             file.write(json.dumps(line, allow_nan=False, separators=(", ", ": ")) + "\n")
 
 
-def write_declared(log: SampleLog, path: str | os.PathLike[str]) -> None:
+def write_declared(log: SampleLog | CountTable, path: str | os.PathLike[str]) -> None:
     """Write the declared strategies as CSV with columns `input`, `strategy`, a line for each pair.
 
     An input that is there with several methods is written once. A name with blanks at its ends, or that
@@ -49,6 +52,7 @@ def write_declared(log: SampleLog, path: str | os.PathLike[str]) -> None:
     Raises:
         InputError: the path can't be written to.
     """
+    need_log(log)
     pairs = {
         (log.ids[row], name): None
         for row, names in enumerate(log.labels)

@@ -99,7 +99,10 @@ def test_a_log_with_methods(rng):
 @pytest.mark.parametrize(
     ("log", "message"),
     [
-        (lambda: table([[1, 1]], 3), "method: must be a column of the log"),
+        (
+            lambda: table([[1, 1]], 3),
+            "method: this log has no method column; .* or a dict from method to log",
+        ),
         (lambda: {"a": table([[1, 1]], 3)}, "at least two methods to compare; got 1"),
         (lambda: {"a": table([[0]], 3), "b": table([[0]], 3)}, "no input has matches"),
         (
@@ -108,7 +111,7 @@ def test_a_log_with_methods(rng):
         ),
         (
             lambda: {n: cj.SampleLog.from_arrays(np.ones((2, 2, 3, 1), bool)) for n in "ab"},
-            "'a': must have one trial an input",
+            "trial: 'a' needs one trial an input; got several",
         ),
     ],
 )

@@ -9,6 +9,7 @@ import pytest
 import coverjax as cj
 from coverjax.estimators.empirical_bayes import beyond_samples, groups_of
 from coverjax.estimators.extrapolation import tallies_of
+from coverjax.estimators.extrapolation_verdict import Facts
 from coverjax.foundation.checks import InputError
 
 CELLS = ((8, 64), (16, 64), (16, 128), (32, 64), (32, 128))
@@ -287,6 +288,19 @@ def test_inputs_without_samples_or_strategies_are_left_out():
 def test_wrong_asking_is_refused(table, call, message):
     with pytest.raises(InputError, match=message):
         call(table)
+
+
+def test_a_verdict_takes_no_table_for_each_number_of_samples(monkeypatch):
+    """Inputs that all differ in n: one table an input (or worse, one a pair of inputs) would take minutes."""
+    from coverjax.estimators import avoidance
+
+    n = np.arange(8, 808)
+    tallies = tallies_of(cj.CountTable.from_arrays(np.ones((800, 3), int), n=n), "raw")
+    monkeypatch.setattr(avoidance, "_table", lambda *_: pytest.fail("a table was made"))
+    log = cj.CountTable.from_arrays(np.ones((800, 3), int), n=n)
+    facts = Facts.of(log, tallies, n, "chao2", 900, 0.0, 0.0, 0.0)
+    # Q1 = 3, Q2 = 0, U = 3: Q0 = 3 (n-1)/n and the coverage is 1 - A, A = (n-1) / n.
+    assert facts.seen == pytest.approx((1.0 / n).mean())
 
 
 def test_labels_that_repeat_the_latent_are_refused():

@@ -113,6 +113,16 @@ def test_one_sample_knows_no_coverage():
     assert chao_distinct(of(1, [1, 0]), np.array([1, 9])).tolist() == [[1.0, 1.0]]
 
 
+def test_the_coverage_of_all_samples_is_the_curve_at_each_n(rng):
+    n = np.array([1, 2, 5, 5, 9, 30, 30])
+    counts = rng.binomial(n[:, None], rng.beta(0.5, 2.0, (7, 6)))
+    counts[3] = 0
+    found = Frequencies.of(n, counts)
+    curve = [sample_coverage(found, np.array([size]))[row, 0] for row, size in enumerate(n)]
+    np.testing.assert_array_equal(found.covered, curve)
+    assert np.isnan(found.covered[[0, 3]]).all()
+
+
 def test_two_strategies_seen_once_and_none_twice_by_hand():
     """Q0 = (n-1)/n Q1 (Q1 - 1) / 2 = 4/5, A = 5 Q0 / (5 Q0 + 2) = 2/3; S(7) = 3 + 4/5 (1 - (2/3)^2)."""
     found = of(5, [1, 1, 4])

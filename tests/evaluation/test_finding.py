@@ -62,5 +62,5 @@ def test_inputs_that_a_method_lacks_or_that_are_short():
     assert new["p", "b"] == pytest.approx(0.5)
     row = {row.strategy: row for row in found.by_strategy()}["d"]
     assert np.isnan(row.expected[1])
-    with pytest.raises(cj.InputError, match="budget: must be at least 1 draw; got 0"):
+    with pytest.raises(cj.InputError, match="budget: must be a whole number >= 1; got 0"):
         strategy_discoveries(parts, 0)

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import coverjax as cj
+from coverjax.evaluation.planning import _half_areas
+from coverjax.evaluation.sampling_noise import AreaNoise
 from coverjax.inference.student import student_quantile
 
 STRATEGIES = 4
@@ -66,9 +68,33 @@ def test_more_of_anything_needs_fewer_inputs(rng):
     assert cj.plan_comparison(*logs, gain=1e-9).rows[0].inputs is None
 
 
+def test_halves_of_unequal_samples_hold_no_padding():
+    n = np.array([20, 8, 8, 8, 8, 8])
+    log = cj.SampleLog.from_arrays((np.arange(20) < n[:, None])[..., None], n=n)
+    for half in (0, 1):
+        assert _half_areas(log, np.arange(6), 4, "raw", (0, 0), half).tolist() == [1.0] * 6
+
+
 def test_the_same_seed_gives_the_same_plan(rng):
     logs = study(rng, 20, 8, lift=0.3)
     assert cj.plan_comparison(*logs, seed=4) == cj.plan_comparison(*logs, seed=4)
+
+
+def test_a_number_of_samples_is_simulated_once(rng, monkeypatch):
+    asked = []
+    simulated = AreaNoise._simulated
+    monkeypatch.setattr(
+        AreaNoise, "_simulated", lambda self, one, n: asked.append((one.name, n)) or simulated(self, one, n)
+    )
+    log = cj.SampleLog.from_arrays(rng.random((4, 3, 8, 2)) < 0.4, n=[[8, 8, 5]] * 4)
+    noise = AreaNoise.of(log, np.arange(4), 5, "raw", 0)
+    own = noise.own()
+    assert sorted(asked) == [(i, n) for i in range(4) for n in (5, 8)]
+    parts = [noise.at(n) for n in (8, 8, 5)]
+    assert len(asked) == 8
+    assert own == pytest.approx(sum(parts) / 9)
+    again = AreaNoise.of(log, np.arange(4), 5, "raw", 0)
+    assert (again.at(5), again.own()) == (parts[2], own)
 
 
 def test_counts_of_one_strategy(rng):

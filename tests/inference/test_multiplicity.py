@@ -65,5 +65,5 @@ def test_no_probabilities_are_refused(p):
 
 
 def test_no_flips_are_refused():
-    with pytest.raises(InputError, match="flips: must be a whole number of at least 1; got 0"):
+    with pytest.raises(InputError, match="flips: must be a whole number >= 1; got 0"):
         sign_flip_p_values(np.ones((9, 1)), flips=0)

@@ -119,7 +119,7 @@ def test_nothing_to_bear_gives_no_ratio():
     [
         (
             lambda: resampled_sums(np.ones((3, 1)), 0, 0),
-            "replicates: must be a whole number of at least 1; got 0",
+            "replicates: must be a whole number >= 1; got 0",
         ),
         (lambda: ratio_interval(np.ones((9, 1)), -np.ones((9, 1))), "denominators: must be at least 0"),
         (lambda: ratio_interval(np.ones((9, 1)), np.ones((9, 2))), "of the shape of the numerators"),
