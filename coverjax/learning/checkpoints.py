@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from coverjax._version import __version__
+from coverjax.foundation.archives import ARRAY_FAULTS, open_arrays
 from coverjax.foundation.checks import InputError, file_error
 from coverjax.foundation.files import whole_file
 
@@ -103,7 +104,7 @@ def read_checkpoint(
         return None
     leaves, structure = jax.tree.flatten(state)
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with open_arrays(path) as file:
             header = json.loads(str(file["header"]))
             if header["format"] != FORMAT:
                 raise KeyError(FORMAT)
@@ -117,8 +118,8 @@ def read_checkpoint(
                 )
             arrays = [jnp.asarray(file[f"state{place}"]) for place in range(len(leaves))]
             told = {key: file[f"history_{key}"].tolist() for key in history}
-    except InputError:
+    except InputError:  # also a ValueError
         raise
-    except (OSError, KeyError, TypeError, ValueError) as error:  # ValueError: no archive, or no JSON in it
+    except ARRAY_FAULTS as error:
         raise file_error(path, None, "checkpoint", f"must be a checkpoint of coverjax; {error}") from error
     return int(header["step"]), jax.tree.unflatten(structure, arrays), told

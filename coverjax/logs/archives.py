@@ -8,8 +8,9 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING
 
+from coverjax.foundation.archives import ZIP_FAULTS
 from coverjax.foundation.checks import InputError, file_error
-from coverjax.logs.beginnings import ZIP_FAULTS, open_zip
+from coverjax.logs.beginnings import open_zip
 from coverjax.logs.rules import quoted
 from coverjax.logs.tables import RefusedError, refusing
 

@@ -1,18 +1,11 @@
 """How a file begins whose name doesn't say all: JSON lines, an array, a document; a zip."""
 
-import struct
 import zipfile
-import zlib
 
+from coverjax.foundation.archives import ZIP_FAULTS
 from coverjax.foundation.checks import InputError, file_error
 from coverjax.logs.documents import begin_array, begin_document
 from coverjax.logs.files import LogFile, begin_jsonl, first_character
-
-ZIP_FAULTS = (
-    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError),
-    *(NotImplementedError, RuntimeError, ValueError, OverflowError),
-)
-"""What Python raises about a damaged zip; the last four where a damaged number asks for what it can't do."""
 
 DOCUMENTS = ("eval",)
 """Keys that tell a document which some format knows from a first line that is damaged."""

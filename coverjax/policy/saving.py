@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from coverjax._version import __version__
+from coverjax.foundation.archives import ARRAY_FAULTS, open_arrays
 from coverjax.foundation.checks import InputError, file_error
 from coverjax.foundation.files import whole_file
 from coverjax.policy.networks import MLP, Dense, SetNetwork, SubsetLogits, TabularLogits
@@ -47,7 +48,7 @@ def read_network(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
         InputError: there is no such file, or it holds something else.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with open_arrays(path) as file:
             header = json.loads(str(file["header"]))
             arrays = [file[f"array{place}"] for place in range(len(file.files) - 1)]
         if header["format"] != FORMAT:
@@ -56,7 +57,7 @@ def read_network(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
         network = jax.tree.unflatten(structure, [jnp.asarray(array) for array in arrays])
     except OSError as error:
         raise file_error(path, None, None, f"must be a policy file that can be read; {error}") from error
-    except (KeyError, ValueError, TypeError) as error:
+    except ARRAY_FAULTS as error:
         raise file_error(path, None, None, "must be a policy written by coverjax; it holds none") from error
     return network, header
 
