@@ -13,6 +13,7 @@ import dataclasses
 import json
 import pathlib
 import time
+from collections.abc import Iterable
 from typing import Any
 
 import jax
@@ -21,7 +22,7 @@ import numpy as np
 from benchmarks.pages import between
 from coverjax._version import __version__
 from coverjax.report.sequence_tables import study_document
-from coverjax.sequences.fitting import factorize, fit_base
+from coverjax.sequences.fitting import default_latents, factorize, fit_base
 from coverjax.sequences.language_model import LanguageModel
 from coverjax.sequences.studies import judged
 from coverjax.sequences.tasks.registry import task, task_names
@@ -32,10 +33,14 @@ PAGE = pathlib.Path(__file__).parent / "STUDY.md"
 BEGIN, END = "<!-- written by benchmarks.sequence_study -->", "<!-- end -->"
 
 BASE: dict[str, Any] = {"steps": 6000, "batch": 64, "every": 200, "texts": 40_000}
-MIXED: dict[str, Any] = {"steps": 20_000, "batch": 64, "every": 500, "size": "small", "texts": 60_000}
+MIXED: dict[str, Any] = {"steps": 8000, "batch": 64, "every": 400, "texts": 60_000}
 SPLIT: dict[str, Any] = {"batch": 64, "every": 50, "warmup": 30}
-LONG, SHORT = 2000, 800
+LONG, SHORT = 1000, 800
 """Updates of a factorization: to its end, and where objectives are compared: what collapses has done so."""
+
+MANY = 3
+"""Latents a strategy, where strategies are to be told apart: sharing the texts equally among few latents
+makes those that share two strategies choose by input."""
 
 SEEDS = (0, 1, 2)
 COMPARED = ("list_summation", "sorting_algorithms")
@@ -47,23 +52,27 @@ MEASURES = ("fidelity", "agreement", "total_variation", "unique_share", "local_c
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
-    """One factorization: of which task, with which objective, from where, how long, with which seed."""
+    """One factorization: of which task, with which objective, from where, how long, how fine, which seed."""
 
     task: str
     objective: str
     start: str
     updates: int
     seed: int
+    latents: int
 
     @property
     def name(self) -> str:
         """Its name in the results."""
-        return f"{self.task} {self.objective} from-{self.start} {self.updates}-updates seed-{self.seed}"
+        return (
+            f"{self.task} {self.objective} from-{self.start} {self.updates}-updates {self.latents}-latents "
+            f"seed-{self.seed}"
+        )
 
     @property
     def settings(self) -> dict[str, Any]:
         """The settings of its factorization."""
-        return {**SPLIT, "objective": self.objective, "steps": self.updates}
+        return {**SPLIT, "objective": self.objective, "steps": self.updates, "latents": self.latents}
 
 
 def cells() -> list[Cell]:
@@ -71,28 +80,30 @@ def cells() -> list[Cell]:
     families = task_names()
     objectives = ("balanced", *OTHERS)
 
-    def settled(seed: int) -> list[Cell]:
-        return [Cell(family, "balanced", "base", LONG, seed) for family in families]
+    def some(
+        names: Iterable[str], objectives: Iterable[str], start: str, updates: int, seed: int
+    ) -> list[Cell]:
+        return [Cell(f, o, start, updates, seed, default_latents(task(f))) for f in names for o in objectives]
+
+    def settled(names: Iterable[str], seed: int) -> list[Cell]:
+        return [Cell(f, "balanced", "base", LONG, seed, MANY * len(task(f).strategies())) for f in names]
 
     def compared(seed: int) -> list[Cell]:
-        return [
-            Cell(family, objective, "base", SHORT, seed) for family in COMPARED for objective in objectives
-        ]
+        return some(COMPARED, objectives, "base", SHORT, seed)
 
-    def collapsing(seed: int) -> list[Cell]:
-        rest = [family for family in families if family not in COMPARED]
-        return [
-            Cell(family, objective, "base", SHORT, seed) for family in rest for objective in objectives[:2]
-        ]
-
-    def scratch(seed: int) -> list[Cell]:
-        return [Cell(f, o, "nothing", BASE["steps"], seed) for f in COMPARED for o in objectives[:4]]
-
-    first = [*settled(0), *compared(0), Cell("multi_task", "balanced", "base", LONG, 0)]
-    more = [part(seed) for seed in SEEDS[1:] for part in (settled, compared)]
-    rest = [part(seed) for seed in SEEDS for part in (collapsing, scratch)]
-    mixtures = [Cell("multi_task", "balanced", "base", LONG, seed) for seed in SEEDS[1:]]
-    return [*first, *(cell for part in [*more, *rest] for cell in part), *mixtures]
+    rest = [family for family in families if family not in COMPARED]
+    mixtures = [some(["multi_task"], ["balanced"], "base", SHORT, seed) for seed in SEEDS]
+    first = [settled(families, 0), compared(0), mixtures[0]]
+    more = [part for seed in SEEDS[1:] for part in (settled(families, seed), compared(seed))]
+    last = [
+        part
+        for seed in SEEDS
+        for part in (
+            some(rest, objectives[:2], "base", SHORT, seed),
+            some(COMPARED, objectives[:4], "nothing", BASE["steps"], seed),
+        )
+    ]
+    return [cell for part in [*first, *more, *last, *mixtures[1:]] for cell in part]
 
 
 def base_of(cell: Cell, progress: bool) -> LanguageModel:
