@@ -18,11 +18,11 @@ from coverjax.cli.outputs import (
     refuse_unfinished,
 )
 from coverjax.cli.under_verbs import run_under_verb
-from coverjax.foundation.checks import InputError
+from coverjax.foundation.checks import InputError, file_error
 
 File = Annotated[pathlib.Path | None, tyro.conf.Positional, tyro.conf.arg(metavar="FILE.toml")]
 Preset = Literal["quick", "small", "medium", "large"]
-Objective = Literal["marginal", "elbo", "beta_elbo", "global", "global_token", "balanced"]
+Objective = Literal["marginal", "elbo", "beta_elbo", "global", "global_token", "balanced", "gaussian"]
 Role = Literal["fit", "development", "test"]
 
 UNFINISHED = "unfinished-fit.npz"
@@ -78,7 +78,7 @@ class FactorizeOptions(FitOptions):
     base: pathlib.Path | None = None
     """The base model to start from. Default: start from nothing."""
     objective: Objective = "balanced"
-    """What is made small."""
+    """What is made small; gaussian makes latents continuous."""
     latents: int | None = None
     """Number of latents. Default: half as many again as strategies, and one more."""
     beta: float | None = None
@@ -88,9 +88,13 @@ class FactorizeOptions(FitOptions):
     gamma: float = 1.0
     """global_token: how much the tokens that surprise the base model stand out."""
     hold: float = 0.25
-    """balanced: share of the updates in which all latents are used equally."""
+    """Share of the updates in which balanced uses all latents equally; gaussian leaves the KL out."""
     fade: float = 0.45
-    """balanced: share of the updates after which the router alone decides."""
+    """Share of the updates after which balanced lets the router alone decide; gaussian has the whole KL."""
+    dimensions: int = 4
+    """gaussian: number of dimensions of a latent."""
+    free: float = 0.0
+    """gaussian: nats of each dimension's KL that cost nothing, against latents that tell nothing."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -148,13 +152,13 @@ class EvaluateOptions:
     test: int = 64
     """Number of test inputs."""
     samples: int = 16
-    """Texts of each latent on each development input."""
+    """Texts of each latent on each development input; continuous latents leave it aside."""
     trials: int = 8
     """Runs of each policy on each test input."""
     budget: int | None = None
     """Number of draws K. Default: the number of strategies."""
     policies: tuple[str, ...] = ()
-    """Which policies explore. Default: all of them."""
+    """Which policies explore, or ways of drawing continuous latents. Default: all of them."""
     level: float = 0.95
     """Nominal level of intervals."""
     out: pathlib.Path | None = None
@@ -232,7 +236,7 @@ def _fit(options: FitOptions, unfinished: pathlib.Path) -> tuple[Any, dict[str, 
         return fit_base(key, task(options.task), **given)
     base = None if options.base is None else LanguageModel.read(options.base)
     name = options.task or (base.task if base is not None else "list_summation")
-    more = ("objective", "latents", "beta", "alpha", "gamma", "hold", "fade")
+    more = ("objective", "latents", "beta", "alpha", "gamma", "hold", "fade", "dimensions", "free")
     given |= {name: getattr(options, name) for name in more}
     return factorize(key, task(name), base, **given)
 
@@ -255,6 +259,16 @@ def _model(path: pathlib.Path | None, verb: str) -> Any:
     return LanguageModel.read(path)
 
 
+def _require_latents(model: Any, path: pathlib.Path | None) -> None:
+    """Raise where the file holds a base model, with the command that makes what is asked for."""
+    assert path is not None
+    try:
+        model.require_latents()
+    except InputError as error:
+        way = "" if model.dimensions else f" (coverjax sequences factorize --base {path} --out FOLDER)"
+        raise file_error(path, None, None, str(error).removeprefix("model: ") + way) from error
+
+
 def draw_command(options: DrawOptions) -> None:
     """Draw, write, print."""
     check_seed(options.seed)
@@ -273,8 +287,7 @@ def draw_command(options: DrawOptions) -> None:
     inputs = inputs_of(subject, np.random.default_rng(options.seed), options.inputs, options.role)
     latents = None
     if options.latents == "each":
-        if not model.latents:
-            raise InputError("--latents each: needs a model with latents; this is a base model: factorize it")
+        _require_latents(model, options.model)
         latents = np.arange(options.samples) % model.latents
     with out_folder(options.out) as part:
         drawn = draw(
@@ -307,31 +320,14 @@ def draw_command(options: DrawOptions) -> None:
 def evaluate_command(options: EvaluateOptions) -> None:
     """Evaluate and explore, write, print."""
     check_seed(options.seed)
-    import jax
-
     from coverjax.report.plain import to_json
-    from coverjax.report.sequence_tables import study_document, study_text, write_study
-    from coverjax.sequences.language_model import LanguageModel
-    from coverjax.sequences.studies import judged
-    from coverjax.sequences.tasks.registry import task
 
     model = _model(options.model, "evaluate")
-    base = None if options.base is None else LanguageModel.read(options.base)
-    with out_folder(options.out) as part:
-        study = judged(
-            jax.random.key(options.seed),
-            task(model.task),
-            model,
-            base,
-            development=options.development,
-            test=options.test,
-            trials=options.trials,
-            samples=options.samples,
-            budget=options.budget,
-            level=options.level,
-            **({"policies": options.policies} if options.policies else {}),
-        )
-        told = study_document(
+    if not model.dimensions:
+        _require_latents(model, options.model)
+    with out_folder(options.out, _evaluation_files()) as part:
+        study, document, said, write = _study(options, model)
+        told = document(
             study,
             level=options.level,
             command=command_line("sequences evaluate", options),
@@ -339,8 +335,41 @@ def evaluate_command(options: EvaluateOptions) -> None:
             files=file_facts(options.file, options.model, options.base),
         )
         text = to_json(told)
-        written = [] if part is None else write_study(study, text, part, options.level)
-    finish(options.out, written, text if options.json else study_text(study, options.level))
+        written = [] if part is None else write(study, text, part, options.level)
+    finish(options.out, written, text if options.json else said(study, options.level))
+
+
+def _evaluation_files() -> tuple[str, ...]:
+    from coverjax.report.sequence_tables import evaluation_files
+    from coverjax.sequences.continuous_exploration import DRAWS
+    from coverjax.sequences.exploration import BASE, POLICIES, ROUTER
+
+    return evaluation_files((BASE, ROUTER, *POLICIES, *DRAWS))
+
+
+def _study(options: EvaluateOptions, model: Any) -> tuple[Any, Any, Any, Any]:
+    """Return what is measured on a model, and what tells, prints and writes it."""
+    import jax
+
+    from coverjax.report import continuous_tables, sequence_tables
+    from coverjax.sequences.continuous_study import judged_continuous
+    from coverjax.sequences.language_model import LanguageModel
+    from coverjax.sequences.studies import judged
+    from coverjax.sequences.tasks.registry import task
+
+    base = None if options.base is None else LanguageModel.read(options.base)
+    subject = (jax.random.key(options.seed), task(model.task), model, base)
+    names = ("development", "test", "trials", "budget", "level")
+    given: dict[str, Any] = {name: getattr(options, name) for name in names}
+    if options.policies:
+        given["methods" if model.dimensions else "policies"] = options.policies
+    if model.dimensions:
+        tables: Any = continuous_tables
+        told = (tables.continuous_document, tables.continuous_text, tables.write_continuous)
+        return judged_continuous(*subject, **given), *told
+    tables = sequence_tables
+    told = (tables.study_document, tables.study_text, tables.write_study)
+    return judged(*subject, samples=options.samples, **given), *told
 
 
 VERBS: dict[str, tuple[Any, Callable[[Any], None]]] = {

@@ -3,6 +3,7 @@
 import math
 import pathlib
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,13 @@ from coverjax.curves import PER_BUDGET, Curves
 from coverjax.inference.of_curves import curve_interval
 from coverjax.inference.student import student_quantile
 from coverjax.inference.units import NO_VARIANCE, Interval
+from coverjax.logs.log import SampleLog
 from coverjax.logs.writing import write_declared, write_log
 from coverjax.metrics import GainReport, auc
 from coverjax.report.plain import cell, interval_point, number, numbers, with_reason, write_csv, write_json
 from coverjax.report.plots import plot_coverage
-from coverjax.report.style import new_figure, save_figure, styled
-from coverjax.report.text import counted, fit, one_line, wrapped
+from coverjax.report.style import look, new_figure, save_figure, styled
+from coverjax.report.text import counted, file_stem, fit, one_line, wrapped
 from coverjax.sequences.evaluation import FamilyEvaluation
 from coverjax.sequences.generation import Drawn
 from coverjax.sequences.language_model import LanguageModel
@@ -38,6 +40,7 @@ def model_facts(model: LanguageModel) -> dict[str, Any]:
     return {
         "task": model.task,
         "latents": model.latents,
+        "dimensions": model.dimensions,
         "parameters": model.parameters,
         "size": {"width": size.width, "layers": size.layers, "heads": size.heads, "hidden": size.hidden},
         "words": len(model.tokenizer.words),
@@ -54,6 +57,8 @@ def fit_document(
     told["held_out"] = number(history["held_out"][-1])
     if model.latents:
         told["use"] = numbers(history["use"][-1])
+    if model.dimensions:
+        told["kl"] = numbers(history["use"][-1])
     return told
 
 
@@ -69,6 +74,13 @@ def fit_text(model: LanguageModel, history: dict[str, np.ndarray]) -> str:
     if model.latents:
         use = " ".join(f"{share:.3f}" for share in history["use"][-1])
         lines += wrapped(f"Share of the texts of each of {model.latents} latents: {use}", COLUMNS)
+    if model.dimensions:
+        kl = " ".join(f"{nats:.3f}" for nats in history["use"][-1])
+        lines += wrapped(
+            f"KL of each of {counted(model.dimensions, 'dimension')} in the last batch, nats: {kl}. Near 0 "
+            "it has collapsed: z tells nothing of the text.",
+            COLUMNS,
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -113,13 +125,17 @@ def draw_text(drawn: Drawn) -> str:
 
 
 def write_texts(drawn: Drawn, path: pathlib.Path) -> None:
-    """Write every text as CSV, with what it was taken for and why."""
+    """Write every text as CSV, with what it was taken for and why; and its z where latents are continuous."""
+    points = drawn.latents if drawn.latents.ndim == 3 else np.zeros((*drawn.results.shape, 0))
+    names = ["input", "sample", "text", "outcome", "strategies", "reason"]
+    names += [f"z{place}" for place in range(points.shape[-1])]
     rows = []
     for at in np.ndindex(drawn.results.shape):
         result: ValidationResult = drawn.results[at]  # type: ignore[assignment]  # an object array's entry
         matches = "|".join(sorted(result.strategy_matches or ()))
-        rows.append((drawn.x_texts[at[0]], at[1], drawn.texts[at], result.outcome, matches, result.reason))
-    write_csv(path, ("input", "sample", "text", "outcome", "strategies", "reason"), rows)
+        told = (drawn.x_texts[at[0]], at[1], drawn.texts[at], result.outcome, matches, result.reason)
+        rows.append((*told, *(cell(number) for number in points[at].tolist())))
+    write_csv(path, names, rows)
 
 
 # -- what the latents became, and exploring ---------------------------------------------------------
@@ -178,18 +194,24 @@ def gain_interval(report: GainReport, level: float) -> tuple[float, float]:
 
 def _method(study: Study, name: str, level: float) -> dict[str, Any]:
     explored = study.exploration
-    curves, report = explored.curves[name], explored.gains[name]
+    return {
+        "sees": explored.sees[name],
+        "knows": explored.knows[name],
+        "predicted": numbers(explored.predicted[name].mean().coverage[0]),
+        **curve_facts(explored.curves[name], explored.gains[name], level),
+    }
+
+
+def curve_facts(curves: Curves, report: GainReport, level: float) -> dict[str, Any]:
+    """Return a method's measured curve with its interval, and its gain, as plain values."""
     around = curve_interval(curves, level=level)
     low, high = gain_interval(report, level)
     gain = {"pooled": number(report.pooled), "low": number(low), "high": number(high)}
     told = {
-        "sees": explored.sees[name],
-        "knows": explored.knows[name],
         "coverage": numbers(around.mean),
         "low": numbers(around.low),
         "high": numbers(around.high),
         "auc": number(np.nanmean(auc(curves))),
-        "predicted": numbers(explored.predicted[name].mean().coverage[0]),
         "gain": with_reason(
             gain, "no gain: the oracle has no room, or there are too few inputs; no interval: nothing varies"
         ),
@@ -206,10 +228,13 @@ def study_text(study: Study, level: float) -> str:
 def _told(found: "Interval | None") -> str:
     if found is None:
         return "?"
-    return _told_point(found.mean[0], found.low[0], found.high[0])
+    return told_point(found.mean[0], found.low[0], found.high[0])
 
 
-def _told_point(mean: float, low: float, high: float) -> str:
+def told_point(mean: float, low: float, high: float) -> str:
+    """Return a number and its interval, where there is one; "none" where there is no number."""
+    if math.isnan(mean):
+        return "none"
     return f"{mean:.3f}" + (f" [{low:.3f}, {high:.3f}]" if math.isfinite(low) else "")
 
 
@@ -247,7 +272,7 @@ def _curves_text(study: Study, level: float) -> str:
         span = f"[{around.low[-1]:.3f}, {around.high[-1]:.3f}]" if math.isfinite(around.low[-1]) else ""
         promised = explored.predicted[name].mean().coverage[0, -1]
         gained = explored.gains[name].pooled
-        gain = _told_point(gained, low, high) if math.isfinite(gained) else "none"
+        gain = told_point(gained, low, high)
         lines.append(
             f"{fit(name, NAME)} {explored.sees[name]:<8} {around.mean[-1]:.3f} {span:<14} "
             f"{promised:<9.3f} {gain}"
@@ -259,20 +284,38 @@ def _curves_text(study: Study, level: float) -> str:
 def write_study(study: Study, text: str, folder: pathlib.Path, level: float) -> list[str]:
     """Write the curves, the logs, the summary and the figure; return the files' names."""
     write_json(folder / "summary.json", text)
-    _write_curves(study, folder / "curves.csv")
-    names = ["summary.json", "curves.csv"]
-    for name, log in study.exploration.logs.items():
-        stem = f"log-{name.replace(' ', '-').lower()}.jsonl"
-        write_log(log, folder / stem)
-        names.append(stem)
-    write_declared(next(iter(study.exploration.logs.values())), folder / "declared.csv")
-    return [*names, "declared.csv", *write_exploration_figure(study, folder, level)]
+    explored = study.exploration
+    names = write_explored(explored.curves, explored.predicted, explored.logs, folder)
+    return ["summary.json", *names, *write_exploration_figure(study, folder, level)]
 
 
-def _write_curves(study: Study, path: pathlib.Path) -> None:
-    """Write measured and predicted mean curves, a line a method and budget."""
+def write_explored(
+    curves: dict[str, Curves], predicted: dict[str, Curves], logs: dict[str, SampleLog], folder: pathlib.Path
+) -> list[str]:
+    """Write curves.csv, a log a method, and declared.csv; return the files' names."""
+    _write_curves({"measured": curves, "predicted": predicted}, folder / "curves.csv")
+    names = ["curves.csv"]
+    for name, log in logs.items():
+        names.append(_log_name(name))
+        write_log(log, folder / names[-1])
+    write_declared(next(iter(logs.values())), folder / "declared.csv")
+    return [*names, "declared.csv"]
+
+
+def _log_name(method: str) -> str:
+    return f"log-{file_stem(method)}.jsonl"
+
+
+def evaluation_files(methods: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of all files that an evaluation with these methods may write."""
+    drawn = tuple(f"exploration.{kind}" for kind in ("png", "svg"))
+    return ("summary.json", "curves.csv", "declared.csv", *drawn, *map(_log_name, methods))
+
+
+def _write_curves(groups: dict[str, dict[str, Curves]], path: pathlib.Path) -> None:
+    """Write mean curves, measured or predicted, a line a method and budget."""
     rows: list[dict[str, Any]] = []
-    for kind, group in (("measured", study.exploration.curves), ("predicted", study.exploration.predicted)):
+    for kind, group in groups.items():
         for name, curves in group.items():
             table = curves.mean().columns()
             columns = {key: table[key].tolist() for key in ("k", *PER_BUDGET) if key in table}
@@ -288,8 +331,8 @@ def write_exploration_figure(study: Study, folder: pathlib.Path, level: float) -
     figure = new_figure(7.2, 4.6)
     ax = figure.subplots()
     plot_coverage(study.exploration.curves, ax, level=level)
-    for curves in study.exploration.predicted.values():
-        mean: Curves = curves.mean()
-        ax.plot(mean.budgets, mean.coverage[0], "o", ms=6, mfc="none", color="#606060")
+    for place, name in enumerate(study.exploration.curves):
+        mean: Curves = study.exploration.predicted[name].mean()
+        ax.plot(mean.budgets, mean.coverage[0], "o", ms=7, mfc="none", color=look(place)["color"])
     ax.set_title("coverage of generated text; rings: predicted from W", loc="left")
     return save_figure(figure, folder, "exploration")

@@ -1,3 +1,11 @@
+from .collapse import LatentAgreement as LatentAgreement
+from .collapse import LatentUse as LatentUse
+from .collapse import latent_agreement as latent_agreement
+from .collapse import latent_use as latent_use
+from .continuous_exploration import ContinuousExploration as ContinuousExploration
+from .continuous_exploration import explore_continuous as explore_continuous
+from .continuous_study import ContinuousStudy as ContinuousStudy
+from .continuous_study import judged_continuous as judged_continuous
 from .evaluation import Evaluation as Evaluation
 from .evaluation import FamilyEvaluation as FamilyEvaluation
 from .evaluation import evaluate as evaluate
@@ -11,6 +19,7 @@ from .forced import ForcedSamples as ForcedSamples
 from .forced import GeneratorTable as GeneratorTable
 from .generation import Drawn as Drawn
 from .generation import draw as draw
+from .generation import router_normal as router_normal
 from .generation import router_probs as router_probs
 from .language_model import LanguageModel as LanguageModel
 from .roles import inputs_of as inputs_of

@@ -15,6 +15,7 @@ from jaxtyping import Bool, Float, Int, UInt
 from coverjax.foundation.checks import InputError, shown
 from coverjax.sequences.transformer import (
     DTYPE,
+    Added,
     Cache,
     Transformer,
     continue_cache,
@@ -39,6 +40,7 @@ def sample_tokens(
     *,
     temperature: float = 1.0,
     top_p: float = 1.0,
+    added: Float[np.ndarray, "texts width"] | None = None,
     cached: bool = True,
     chunk: int | None = None,
 ) -> Int[np.ndarray, "texts longest"]:
@@ -53,6 +55,7 @@ def sample_tokens(
         text_size: the first so many tokens of the vocabulary may come next; token 0 ends a text.
         temperature: logits are divided by it; 0 takes the most probable token.
         top_p: tokens beyond the smallest set that holds this probability are never drawn.
+        added: to the embedding of each prompt's last token, where something is.
         cached: False computes every text anew for every token: to check and to measure against.
         chunk: texts drawn at once.
 
@@ -73,7 +76,8 @@ def sample_tokens(
         rows = np.arange(first, first + chunk) % len(prompts)  # the last chunk is filled up: one program
         part = (jnp.asarray(prompts[rows]), jnp.asarray(pads[rows]), jnp.asarray(words[rows]))
         heat = jnp.asarray(temperature, DTYPE), jnp.asarray(top_p, DTYPE)
-        found = _sample(network, *part, *heat, longest, text_size, top_p < 1.0, cached)
+        more = None if added is None else jnp.asarray(added[rows])
+        found = _sample(network, *part, more, *heat, longest, text_size, top_p < 1.0, cached)
         said.append(np.asarray(found)[: len(prompts) - first])
     return np.concatenate(said) if said else np.zeros((0, longest), np.int32)
 
@@ -84,6 +88,7 @@ def _sample(
     prompts: Int[jax.Array, "texts length"],
     pads: Int[jax.Array, " texts"],
     words: UInt[jax.Array, "texts 2"],
+    vectors: Float[jax.Array, "texts width"] | None,
     temperature: Float[jax.Array, ""],
     top_p: Float[jax.Array, ""],
     longest: int,
@@ -93,6 +98,7 @@ def _sample(
 ) -> Int[jax.Array, "texts longest"]:
     texts, asked = prompts.shape
     keys = jax.random.wrap_key_data(words)
+    added = None if vectors is None else Added(jnp.full(texts, asked - 1), vectors)
     draw = partial(_draw, temperature=temperature, top_p=top_p, nucleus=nucleus)
 
     def next_token(above: jax.Array, done: jax.Array, said: jax.Array, step: jax.Array) -> tuple:
@@ -116,12 +122,13 @@ def _sample(
         step, token, done, said, row = carry
         place = asked + step - 1
         row = jax.lax.dynamic_update_slice_in_dim(row, token[:, None], place, axis=1)
-        above = jax.vmap(stream, in_axes=(None, 0, 0))(network, row, pads)
+        above = jax.vmap(stream, in_axes=(None, 0, 0, 0))(network, row, pads, added)
         above = jax.lax.dynamic_index_in_dim(above, place, axis=1, keepdims=False)
         return step + 1, *next_token(above, done, said, step), row
 
     store: Cache | jax.Array
-    above, store = jax.vmap(start_cache, in_axes=(None, 0, 0, None))(network, prompts, pads, asked + longest)
+    starts = jax.vmap(start_cache, in_axes=(None, 0, 0, None, 0))
+    above, store = starts(network, prompts, pads, asked + longest, added)
     if not cached:
         store = jnp.pad(prompts, ((0, 0), (0, longest)))
     nothing = jnp.zeros((texts, longest), jnp.int32)

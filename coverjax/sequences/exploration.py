@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from coverjax.closed_form.forms import exact
 from coverjax.curves import Curves
 from coverjax.estimators.rarefaction import estimate
-from coverjax.foundation.checks import InputError, shown
+from coverjax.foundation.checks import InputError, shown, whole_number
 from coverjax.learning.training import train_policy
 from coverjax.logs.log import SampleLog
 from coverjax.metrics import GainReport, auc, gain_report
@@ -86,7 +86,7 @@ def forced_samples(
     top_p: float = 1.0,
 ) -> tuple[ForcedSamples, Drawn]:
     """Draw `samples` texts of every latent on every input; what W is estimated from."""
-    _require_latents(model)
+    model.require_latents()
     latents = np.repeat(np.arange(model.latents), samples)
     drawn = draw(
         key, model, task, inputs, len(latents), latents=latents, temperature=temperature, top_p=top_p
@@ -132,9 +132,12 @@ def explore(
         forced: samples of the development inputs with each latent forced, where they are there already.
 
     Raises:
-        InputError: a model without latents, inputs on both sides, or an unknown policy.
+        InputError: a model without latents or a base with them, inputs on both sides, or an unknown policy.
     """
-    _require(model, task, development, test, policies)
+    require_settings(policies, trials, budget)
+    _require(model, task, development, test)
+    if base is not None:
+        base.require_base(task)
     forcing, training, basing, routing, running = jax.random.split(key, 5)
     heat = Heat(float(temperature), float(top_p))
     if forced is None:
@@ -142,7 +145,7 @@ def explore(
             forcing, model, task, development, samples, temperature=heat.temperature, top_p=heat.top_p
         )
     family, table, first, second = _tables(model, task, forced, development, test)
-    draws = budget or max(len(task.strategies(x)) for x in test)
+    draws = max(len(task.strategies(x)) for x in test) if budget is None else budget
     made = trained_policies(training, family, draws, policies, steps)
     applied = {name: _for_rows(policy, second) for name, policy in made.items()}
     logs = {
@@ -270,18 +273,22 @@ def predict(policy: Any, table: RouterGenerator, budget: int) -> Curves:
     return simulate(jax.random.key(0), policy, table, budget, SIMULATED)
 
 
-def _require_latents(model: LanguageModel) -> None:
-    if not model.latents:
-        raise InputError("model: must have latents to choose from; this is a base model: factorize it")
+def require_settings(policies: Sequence[str], trials: int, budget: int | None) -> None:
+    """Raise where one of these settings of `explore` has no meaning, before anything is drawn.
 
-
-def _require(
-    model: LanguageModel, task: Task, development: Sequence[Any], test: Sequence[Any], policies: Sequence[str]
-) -> None:
-    _require_latents(model)
+    Raises:
+        InputError: an unknown policy, or less than one trial or draw.
+    """
     unknown = [name for name in policies if name not in POLICIES]
     if unknown:
         raise InputError(f"policies: must be of {', '.join(POLICIES)}; got {shown(unknown[0])}")
+    whole_number("trials", trials)
+    if budget is not None:
+        whole_number("budget", budget)
+
+
+def _require(model: LanguageModel, task: Task, development: Sequence[Any], test: Sequence[Any]) -> None:
+    model.require_latents()
     common = {task.render_x(x) for x in development} & {task.render_x(x) for x in test}
     if common:
         raise InputError(

@@ -56,13 +56,15 @@ class Weights(NamedTuple):
     Attributes:
         beta: weight of the KL, or of the likelihood in `balanced`.
         alpha, gamma: of `global_token`.
-        balance: lambda of `balanced`.
+        balance: lambda of `balanced` and of `gaussian`.
+        free: nats of each dimension of `gaussian` that cost nothing.
     """
 
     beta: Any = 1.0
     alpha: Any = 0.5
     gamma: Any = 1.0
     balance: Any = 1.0
+    free: Any = 0.0
 
 
 # -- the objectives, of arrays ---------------------------------------------------------------------

@@ -13,6 +13,7 @@ from tqdm import tqdm
 
 from coverjax.foundation.checks import InputError
 from coverjax.learning.checkpoints import fingerprint, read_checkpoint, write_checkpoint
+from coverjax.sequences.continuous import GAUSSIAN
 from coverjax.sequences.factorization import Texts, Weights, base_surprisals
 from coverjax.sequences.language_model import LanguageModel, start_model
 from coverjax.sequences.roles import role
@@ -63,11 +64,13 @@ def factorize(
 
     Returns:
         the model, and a history as of `fit_base`, where "held_out" is of the mixture whatever the objective,
-        with "use" [evaluations, latents], the share of the texts that each latent has.
+        with "use" [evaluations, latents], the share of the texts that each latent has. With continuous
+        latents (objective "gaussian") "held_out" is the importance-weighted bound with `BOUND_DRAWS` draws,
+        and "use" [evaluations, dimensions] is the KL of each dimension in nats.
 
     Raises:
-        InputError: a setting without a meaning, a base model of another task, or an objective that
-            measures against a base model where there is none.
+        InputError: a setting without a meaning, a base model of another task or one that has latents, or an
+            objective that measures against a base model where there is none.
     """
     fitting = {field.name for field in dataclasses.fields(FitConfig)}
     settings = FitConfig(**{name: value for name, value in config.items() if name in fitting})
@@ -78,17 +81,36 @@ def factorize(
         raise InputError(f"base: {split.objective!r} measures against a base model; fit one with fit_base")
     drawing, starting, running = jax.random.split(key, 3)
     corpus, held, lengths = corpora(drawing, task, settings)
-    latents = split.latents or default_latents(task)
-    if base is None:
-        model = start_model(starting, task.name, task.vocabulary(), settings.network(), lengths, latents)
-    else:
+    model = _split_model(starting, task, base, settings, split, lengths)
+    if base is not None:
         corpus, held = (_with_base(base, texts) for texts in (corpus, held))
-        model = base.with_latents(starting, latents)
     return _Fit(model, corpus, held, running, settings, split).run()
 
 
+def _split_model(
+    key: jax.Array,
+    task: Task,
+    base: LanguageModel | None,
+    settings: FitConfig,
+    split: SplitConfig,
+    lengths: tuple[int, int],
+) -> LanguageModel:
+    """Return the model that a factorization starts from."""
+    latents = split.latents or default_latents(task)
+    named = (task.name, task.vocabulary(), settings.network(), lengths)
+    if split.objective == GAUSSIAN:
+        starting, entering = jax.random.split(key)
+        start = start_model(starting, *named) if base is None else base
+        return start.with_gaussian(entering, split.dimensions)
+    return start_model(key, *named, latents) if base is None else base.with_latents(key, latents)
+
+
 def default_latents(task: Task) -> int:
-    """Return half as many latents again as strategies, and one more: as many as strategies leave one dead."""
+    """Return half as many latents again as strategies, and one more: as many as strategies leave one dead.
+
+    A mixture has those of all its families, 35 for the 23 strategies of `multi_task`: then each can have
+    latents of its own. A latent may stand for one strategy in every family, so fewer can do, and cost less.
+    """
     return len(task.strategies()) * 3 // 2 + 1
 
 
@@ -117,17 +139,18 @@ def _require_fit(base: LanguageModel, task: Task) -> None:
         raise InputError(
             f"base: must be a model of {task.name}, over its vocabulary; it was fitted to {base.task}"
         )
+    base.require_base(task)
 
 
 def _with_base(base: LanguageModel, texts: Texts) -> Texts:
-    found = [_base_part(base, part) for part in _parts(texts)]
+    found = [_base_part(base, part) for part in in_parts(texts)]
     return texts._replace(base=jnp.concatenate(found)[: len(texts.slots)])
 
 
 _base_part = jax.jit(base_surprisals)
 
 
-def _parts(texts: Texts) -> list[Texts]:
+def in_parts(texts: Texts) -> list[Texts]:
     """Cut texts into parts of `JUDGED`, the last one filled up from the front."""
     count = len(texts.slots)
     rows = [np.arange(first, first + JUDGED) % count for first in range(0, count, JUDGED)]
@@ -198,7 +221,7 @@ class _Fit:
 
     def _held_out(self, model: LanguageModel) -> float:
         """Mean of -log p(y | x) on the held-out texts (those that fill up the last part count twice)."""
-        return float(np.mean([float(judge(model, part)) for part in _parts(self.held)]))
+        return float(np.mean([float(judge(model, part)) for part in in_parts(self.held)]))
 
     def _bar(self, step: int) -> Any:
         wanted = self.settings.progress

@@ -15,10 +15,11 @@ from coverjax.foundation import rng
 from coverjax.foundation.checks import InputError, shown, whole_number
 from coverjax.logs.log import SampleLog
 from coverjax.sequences.decoding import sample_tokens
+from coverjax.sequences.gaussian import Gaussian
 from coverjax.sequences.language_model import LanguageModel, latent_logs
 from coverjax.sequences.tasks.base import Task, ValidationResult, match_matrix, result_flags
 from coverjax.sequences.tokenizer import prompts
-from coverjax.sequences.transformer import stream
+from coverjax.sequences.transformer import DTYPE, stream
 
 ROOM = 8
 """Tokens that a generated text may have beyond the longest text that the model was fitted to."""
@@ -35,12 +36,15 @@ class Drawn(NamedTuple):
         texts: what was generated, object [inputs, samples].
         results: what the task says of each, object [inputs, samples].
         x_texts: the prompts [inputs].
+        latents: the latent of each sample: whole numbers [inputs, samples], -1 for none; or, where they are
+            continuous, z [inputs, samples, dimensions].
     """
 
     log: SampleLog
     texts: np.ndarray
     results: np.ndarray
     x_texts: tuple[str, ...]
+    latents: np.ndarray
 
 
 def draw(
@@ -64,15 +68,18 @@ def draw(
         task: what the inputs are of; it says what each text matches.
         inputs: the inputs, distinct, as the task draws them.
         samples: texts of each input.
-        latents: which latent each text has, whole numbers [inputs, samples] or [samples]. None: drawn from
-            the router, independently, which is sampling from the mixture.
+        latents: which latent each text has, whole numbers [inputs, samples] or [samples]; where latents are
+            continuous, z [inputs, samples, dimensions] or [samples, dimensions]. None: drawn from the router,
+            independently, which is sampling from the mixture.
         temperature, top_p: of the tokens (not of the router).
         method: name of the method in the log.
 
     Raises:
-        InputError: latents for a base model, one that there is none of, or inputs that stand twice.
+        InputError: latents for a base model, one that there is none of, inputs that stand twice, or a task
+            with words that the model hasn't.
     """
     whole_number("samples", samples)
+    model.require_words(task)
     x_texts = tuple(task.render_x(x) for x in inputs)
     if not x_texts or len(set(x_texts)) < len(x_texts):
         raise InputError(f"inputs: must be distinct, at least one; got {len(x_texts)} with repeats")
@@ -82,39 +89,56 @@ def draw(
     row, number = (part.ravel() for part in np.indices(shape))
     keys = text_keys(telling, x_texts, row, number)
     asked = row.tolist()
-    said = generate(
-        model, [x_texts[at] for at in asked], chosen.ravel(), keys, temperature=temperature, top_p=top_p
-    )
+    each = chosen.reshape(len(asked), *chosen.shape[2:])
+    said = generate(model, [x_texts[at] for at in asked], each, keys, temperature=temperature, top_p=top_p)
     texts = np.array(said, dtype=object).reshape(shape)
     results = validated(task, [inputs[at] for at in asked], said).reshape(shape)
     log = as_log(task, inputs, x_texts, results[:, None], chosen[:, None], model.latents, method=method)
     facts = {"temperature": float(temperature), "top_p": float(top_p)}
     log = dataclasses.replace(log, provenance={**log.provenance, **facts})
-    return Drawn(log, texts, results, x_texts)
+    return Drawn(log, texts, results, x_texts, chosen)
 
 
 def router_probs(model: LanguageModel, x_texts: Sequence[str]) -> Float[np.ndarray, "inputs latents"]:
     """Return r(z | x) of each prompt, float64.
 
     Raises:
-        InputError: the model has no latents.
+        InputError: the model has no latents to choose from.
     """
-    if not model.latents:
-        raise InputError("model: must have latents to have a router; this is a base model: factorize it")
+    model.require_latents()
+    probs = np.exp(_routed(model, x_texts))
+    return probs / probs.sum(axis=-1, keepdims=True)
+
+
+def router_normal(
+    model: LanguageModel, x_texts: Sequence[str]
+) -> tuple[Float[np.ndarray, "inputs dimensions"], Float[np.ndarray, "inputs dimensions"]]:
+    """Return mean and standard deviation of r(z | x) of each prompt, float64.
+
+    Raises:
+        InputError: the model has no continuous latents.
+    """
+    model.require_continuous()
+    mean, log_scale = np.split(_routed(model, x_texts), 2, axis=-1)
+    return mean, np.exp(log_scale)
+
+
+def _routed(model: LanguageModel, x_texts: Sequence[str]) -> Float[np.ndarray, "inputs numbers"]:
+    """Return what the router says of each prompt: log-probabilities, or means and then log-scales."""
     tokens, pads = _prompts(model, x_texts)
     found = []
     for first in range(0, len(tokens), ROUTED):
         rows = np.arange(first, first + ROUTED) % len(tokens)
         found.append(np.asarray(_router(model, jnp.asarray(tokens[rows]), jnp.asarray(pads[rows]))))
-    logs = np.concatenate(found)[: len(tokens)].astype(np.float64)
-    probs = np.exp(logs)
-    return probs / probs.sum(axis=-1, keepdims=True)
+    return np.concatenate(found)[: len(tokens)].astype(np.float64)
 
 
 @jax.jit
 def _router(model: LanguageModel, tokens: jax.Array, pads: jax.Array) -> jax.Array:
-    above = jax.vmap(partial(stream, model.network))(tokens, pads)
-    return latent_logs(model, above[:, -2])  # <separator>, the token before the latent
+    above = jax.vmap(partial(stream, model.network))(tokens, pads)[:, -2]  # <separator>, before the latent
+    if model.gaussian is not None:
+        return jnp.concatenate(model.gaussian.routed(above), axis=-1)
+    return latent_logs(model, above)
 
 
 def text_keys(
@@ -129,19 +153,23 @@ def text_keys(
 def generate(
     model: LanguageModel,
     x_texts: Sequence[str],
-    latents: Int[np.ndarray, " texts"],
+    latents: "Int[np.ndarray, ' texts'] | Float[np.ndarray, 'texts dimensions']",
     keys: jax.Array,
     *,
     temperature: float = 1.0,
     top_p: float = 1.0,
     cached: bool = True,
 ) -> list[str]:
-    """Return one text for each prompt and latent (-1: no latent, the base model).
+    """Return one text for each prompt and latent (-1: no latent, the base model; z where it is continuous).
 
     A text that does not end in the room it has is cut there, and validated as it stands.
     """
     tokens, pads = _prompts(model, x_texts)
-    tokens[:, -1] = model.tokenizer.first_latent + np.asarray(latents)  # -1 is <none>
+    added = None
+    if model.gaussian is not None:
+        added = np.asarray(_entered(model.gaussian, jnp.asarray(latents, DTYPE)))
+    else:
+        tokens[:, -1] = model.tokenizer.first_latent + np.asarray(latents)  # -1 is <none>
     longest = model.text_length - model.prompt_length + ROOM
     said = sample_tokens(
         model.network,
@@ -152,9 +180,13 @@ def generate(
         model.tokenizer.text_size,
         temperature=temperature,
         top_p=top_p,
+        added=added,
         cached=cached,
     )
     return [model.tokenizer.decode(row) for row in said.tolist()]
+
+
+_entered = jax.jit(Gaussian.entered)
 
 
 def validated(task: Task, inputs: Sequence[Any], texts: Sequence[str]) -> np.ndarray:
@@ -185,7 +217,8 @@ def as_log(
         task, inputs, x_texts: what was asked.
         results: object [inputs, trials, samples].
         latents: the latent of each sample, -1 for none.
-        latent_count: number of latents, 0 for a base model.
+        latent_count: number of latents; 0 for a base model and for continuous latents, whose log has no
+            column for them: no two samples have the same one.
         ordered: whether only the order of the samples means anything.
         method: name of the method.
     """
@@ -214,6 +247,8 @@ def _latents(
     key: jax.Array, model: LanguageModel, x_texts: Sequence[str], shape: tuple[int, int], given: Any
 ) -> Int[np.ndarray, "inputs samples"]:
     """Return the latent of each sample: as given, from the router, or -1 for a base model."""
+    if model.dimensions:
+        return _points(key, model, x_texts, (*shape, model.dimensions), given)
     if given is not None:
         chosen = np.asarray(given)
         fits = np.issubdtype(chosen.dtype, np.integer) and chosen.shape in (shape, shape[1:])
@@ -226,16 +261,49 @@ def _latents(
     if not model.latents:
         return np.full(shape, -1)
     row, number = (part.ravel() for part in np.indices(shape))
-    noise = np.asarray(_uniform(text_keys(key, x_texts, row, number))).reshape(shape)
+    noise = standard_uniform(text_keys(key, x_texts, row, number), 1).reshape(shape)
     edges = np.cumsum(router_probs(model, x_texts), axis=-1)
     return np.minimum((noise[..., None] >= edges[:, None]).sum(axis=-1), model.latents - 1)
 
 
-@jax.jit
-def _uniform(keys: jax.Array) -> jax.Array:
-    return jax.vmap(lambda key: jax.random.uniform(key, (), jnp.float32))(keys)
+def _points(
+    key: jax.Array, model: LanguageModel, x_texts: Sequence[str], shape: tuple[int, int, int], given: Any
+) -> Float[np.ndarray, "inputs samples dimensions"]:
+    """Return the continuous latent of each sample: as given, or from the router."""
+    if given is not None:
+        z = np.asarray(given)
+        fits = z.dtype.kind in "fiu" and z.shape in (shape, shape[1:])
+        if not fits or not np.isfinite(z).all():
+            raise InputError(
+                f"latents: must be finite numbers, {shape} or {shape[1:]} of them, as the model's are "
+                f"continuous; got {shown(given)}"
+            )
+        return np.broadcast_to(z, shape)
+    row, number = (part.ravel() for part in np.indices(shape[:2]))
+    noise = standard_normal(text_keys(key, x_texts, row, number), shape[2]).reshape(shape)
+    mean, scale = router_normal(model, x_texts)
+    return mean[:, None] + scale[:, None] * noise
+
+
+def standard_normal(keys: jax.Array, count: int) -> Float[np.ndarray, "keys count"]:
+    """Return `count` standard normal numbers of each key, float64 made of float32."""
+    return np.asarray(_normal(keys, count), np.float64)
+
+
+def standard_uniform(keys: jax.Array, count: int) -> Float[np.ndarray, "keys count"]:
+    """Return `count` numbers of each key, uniform in [0, 1), float64 made of float32."""
+    return np.asarray(_uniform(keys, count), np.float64)
+
+
+@partial(jax.jit, static_argnames="count")
+def _uniform(keys: jax.Array, count: int) -> jax.Array:
+    return jax.vmap(lambda key: jax.random.uniform(key, (count,), DTYPE))(keys)
+
+
+@partial(jax.jit, static_argnames="count")
+def _normal(keys: jax.Array, count: int) -> jax.Array:
+    return jax.vmap(lambda key: jax.random.normal(key, (count,), DTYPE))(keys)
 
 
 def _prompts(model: LanguageModel, x_texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    longest = max((len(model.tokenizer.encode(text)) for text in x_texts), default=0) + 3
-    return prompts(model.tokenizer, x_texts, max(longest, model.prompt_length))
+    return prompts(model.tokenizer, x_texts, model.prompt_length)

@@ -1,8 +1,9 @@
 """`LanguageModel`: a network with its vocabulary; a base model, or a router and a generator in one."""
 
+import dataclasses
 import json
 import os
-from typing import Any, BinaryIO
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -11,11 +12,14 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from coverjax._version import __version__
-from coverjax.foundation.checks import file_error, one_of, whole_number
+from coverjax.foundation.archives import ARRAY_FAULTS, open_arrays
+from coverjax.foundation.checks import InputError, file_error, listed, one_of, whole_number
 from coverjax.foundation.files import whole_file
-from coverjax.logs.beginnings import ZIP_FAULTS
+from coverjax.sequences.gaussian import ARITHMETIC as GAUSSIAN_ARITHMETIC
+from coverjax.sequences.gaussian import Gaussian
+from coverjax.sequences.tasks.base import Task
 from coverjax.sequences.tokenizer import Tokenizer
-from coverjax.sequences.transformer import Size, Transformer, logits_of, natural_dtype, stream
+from coverjax.sequences.transformer import Added, Size, Transformer, logits_of, natural_dtype, stream
 
 FORMAT = "coverjax-language-model-1"
 """How a file is laid out."""
@@ -37,12 +41,14 @@ class LanguageModel(eqx.Module):
 
     With the token `<none>` in the latent's place it is the base model p(y | x). With latents it is the
     generator g(y | x, z), and the stream at `<separator>` gives the router r(z | x): one network for both.
+    Latents are tokens, or, with `gaussian`, points z in R^d that are added to `<none>`.
 
     Attributes:
         network: the transformer.
         tokenizer: the vocabulary; `tokenizer.latents` is 0 for a base model.
         task: name of the task whose texts it was fitted to.
         prompt_length, text_length: longest prompt and longest whole text that it was made for, in tokens.
+        gaussian: what reads and writes continuous latents; None where there are none.
     """
 
     network: Transformer
@@ -50,16 +56,81 @@ class LanguageModel(eqx.Module):
     task: str = eqx.field(static=True)
     prompt_length: int = eqx.field(static=True)
     text_length: int = eqx.field(static=True)
+    gaussian: Gaussian | None = None
 
     @property
     def latents(self) -> int:
-        """Number of latents, 0 for a base model."""
+        """Number of latents, 0 for a base model and where latents are continuous."""
         return self.tokenizer.latents
+
+    @property
+    def dimensions(self) -> int:
+        """Number of dimensions of a continuous latent, 0 where there are none."""
+        return 0 if self.gaussian is None else self.gaussian.dimensions
 
     @property
     def parameters(self) -> int:
         """How many numbers were fitted."""
-        return sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(self.network, eqx.is_array)))
+        return sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(self, eqx.is_array)))
+
+    def require_words(self, task: Task) -> None:
+        """Raise unless what a task asks and answers can be written in the model's words.
+
+        Raises:
+            InputError: the task has others.
+        """
+        strange = [word for word in task.vocabulary() if word not in self.tokenizer.words]
+        if strange:
+            raise InputError(
+                f"task: must be written in the words of the model, which was fitted to {self.task}; "
+                f"{task.name} also has {listed(map(repr, strange))}"
+            )
+
+    def require_base(self, task: Task) -> None:
+        """Raise unless this is a base model that a task can be explored with.
+
+        Raises:
+            InputError: it has latents, or the task has other words.
+        """
+        if self.latents or self.dimensions:
+            held = f"{self.latents or 'continuous'} latents"
+            raise InputError(f"base: must be a base model; this one has {held} already")
+        self.require_words(task)
+
+    def require_latents(self) -> None:
+        """Raise unless there are latents to choose from, by number.
+
+        Raises:
+            InputError: this is a base model, or its latents are continuous.
+        """
+        if self.dimensions:
+            raise InputError(
+                f"model: must have latents to choose from; this one's are continuous, {self.dimensions} "
+                "dimensions: explore them with explore_continuous"
+            )
+        if not self.latents:
+            raise InputError("model: must have latents to choose from; this is a base model: factorize it")
+
+    def require_continuous(self) -> None:
+        """Raise unless there are continuous latents.
+
+        Raises:
+            InputError: this is a base model, or its latents have numbers.
+        """
+        if not self.dimensions:
+            held = f"this one has {self.latents}, by number" if self.latents else "this is a base model"
+            raise InputError(
+                f"model: must have continuous latents; {held}: factorize a base with objective 'gaussian'"
+            )
+
+    def with_gaussian(self, key: jax.Array, dimensions: int) -> "LanguageModel":
+        """Return the base model with continuous latents: z enters like `<none>` and a little noise; the
+        router is standard normal on every input."""
+        whole_number("dimensions", dimensions)
+        gaussian = Gaussian.random(key, self.network.embedding.shape[1], dimensions)
+        return LanguageModel(
+            self.network, self.tokenizer, self.task, self.prompt_length, self.text_length, gaussian
+        )
 
     def with_latents(self, key: jax.Array, latents: int) -> "LanguageModel":
         """Return the model with new latents: each enters like `<none>` and a little noise; router uniform."""
@@ -86,16 +157,17 @@ class LanguageModel(eqx.Module):
         one_of("dtype", dtype, ("float32", "float16"))
         facts = {
             "format": FORMAT,
-            "arithmetic": ARITHMETIC,
+            "arithmetic": _arithmetic(self.dimensions),
             "version": __version__,
             "task": self.task,
             "words": self.tokenizer.words,
             "latents": self.latents,
+            "dimensions": self.dimensions,
             "heads": self.network.heads,
             "prompt_length": self.prompt_length,
             "text_length": self.text_length,
         }
-        leaves = jax.tree.leaves(eqx.filter(self.network, eqx.is_array))
+        leaves = jax.tree.leaves(eqx.filter(self, eqx.is_array))
         arrays: dict[str, Any] = {
             f"part{place}": np.asarray(leaf).astype(dtype) for place, leaf in enumerate(leaves)
         }
@@ -111,51 +183,58 @@ class LanguageModel(eqx.Module):
                 version computes.
         """
         try:
-            # Opened here: of a damaged archive np.load leaves its own file open.
-            with open(path, "rb") as raw:
-                facts, parts = _contents(raw)
+            with open_arrays(path) as file:
+                facts, parts = _contents(file)
             tokenizer = Tokenizer(tuple(facts["words"]), facts["latents"])
-            network = _rebuilt(parts, facts["heads"], tokenizer.size)
-            lengths = [whole_number(name, facts[name]) for name in ("prompt_length", "text_length")]
-            return cls(network, tokenizer, str(facts["task"]), *lengths)
+            dimensions = whole_number("dimensions", facts.get("dimensions", 0), 0)
+            network, gaussian = _rebuilt(parts, facts["heads"], tokenizer.size, dimensions)
+            prompt, text = (whole_number(name, facts[name]) for name in ("prompt_length", "text_length"))
+            return cls(network, tokenizer, str(facts["task"]), prompt, text, gaussian)
         except FileNotFoundError as error:
             raise file_error(path, None, None, "must be a file; there is none of that name") from error
         except OSError as error:
             raise file_error(
-                path, None, None, f"must be a file that can be read; {error.strerror}"
+                path, None, None, f"must be a file that can be read; {error.strerror or error}"
             ) from error
-        except (*ZIP_FAULTS, LookupError, TypeError) as error:
+        except ARRAY_FAULTS as error:
             what = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
             raise file_error(path, None, None, f"must be a language model of coverjax; {what}") from error
 
 
-def _contents(raw: BinaryIO) -> tuple[dict[str, Any], list[jax.Array]]:
-    """Return the facts and the arrays of a file."""
-    if raw.read(4) != b"PK\x03\x04":
-        raise ValueError("it is no .npz archive")
-    raw.seek(0)
-    with np.load(raw, allow_pickle=False) as file:
-        # A checkpoint and a learned policy of coverjax have a header, which says what they are.
-        place = "header" if "header" in file.files else "facts"
-        facts = json.loads(str(file[place]))
-        if facts["format"] != FORMAT:
-            raise ValueError(f"its format is {facts['format']}, this version reads {FORMAT}")
-        meaning = facts.get("arithmetic", UNNAMED)
-        if meaning != ARITHMETIC:
-            raise ValueError(
-                f"its numbers are for {meaning}, this version computes {ARITHMETIC}: fit it anew"
-            )
-        return facts, [jnp.asarray(file[f"part{k}"], jnp.float32) for k in range(len(file.files) - 1)]
+def _contents(file: Any) -> tuple[dict[str, Any], list[jax.Array]]:
+    """Return the facts and the arrays of an open file."""
+    # A checkpoint and a learned policy of coverjax have a header, which says what they are.
+    place = "header" if "header" in file.files else "facts"
+    facts = json.loads(str(file[place]))
+    if facts["format"] != FORMAT:
+        raise ValueError(f"its format is {facts['format']}, this version reads {FORMAT}")
+    meaning = facts.get("arithmetic", UNNAMED)
+    ours = _arithmetic(facts.get("dimensions", 0))
+    if meaning != ours:
+        raise ValueError(f"its numbers are for {meaning}, this version computes {ours}: fit it anew")
+    return facts, [jnp.asarray(file[f"part{k}"], jnp.float32) for k in range(len(file.files) - 1)]
 
 
-def _rebuilt(parts: list[jax.Array], heads: int, vocabulary: int) -> Transformer:
-    """Return the network of which these are the numbers."""
-    width, layers = parts[0].shape[1], (len(parts) - 3) // 6
+def _arithmetic(dimensions: int) -> str:
+    """What the numbers of a model with latents of so many dimensions mean; 0: of one without."""
+    return f"{ARITHMETIC}+{GAUSSIAN_ARITHMETIC}" if dimensions else ARITHMETIC
+
+
+def _rebuilt(
+    parts: list[jax.Array], heads: int, vocabulary: int, dimensions: int
+) -> tuple[Transformer, Gaussian | None]:
+    """Return the network of which these are the numbers, and what reads and writes continuous latents."""
+    of_gaussian = len(dataclasses.fields(Gaussian)) if dimensions else 0
+    width, layers = parts[0].shape[1], (len(parts) - of_gaussian - 3) // 6
     hidden = parts[5].shape[1]
-    shape = jax.eval_shape(
-        lambda key: Transformer.random(key, Size(width, layers, heads, hidden), vocabulary, natural_dtype()),
-        jax.random.key(0),
-    )
+
+    def made(key: jax.Array) -> tuple[Transformer, Gaussian | None]:
+        first, second = jax.random.split(key)
+        size = Size(width, layers, heads, hidden)
+        network = Transformer.random(first, size, vocabulary, natural_dtype())
+        return network, Gaussian.random(second, width, dimensions) if dimensions else None
+
+    shape = jax.eval_shape(made, jax.random.key(0))
     leaves, structure = jax.tree.flatten(shape)
     if [leaf.shape for leaf in leaves] != [part.shape for part in parts]:
         raise ValueError("its arrays do not fit together")
@@ -167,6 +246,7 @@ def text_surprisals(
     tokens: Int[jax.Array, " length"],
     slot: Int[jax.Array, ""],
     end: Int[jax.Array, ""],
+    z: Float[jax.Array, " dimensions"] | None = None,
 ) -> tuple[Float[jax.Array, " length"], Float[jax.Array, "length width"]]:
     """Return -log p of each token of y and `<end>`, given what stands before it, and the stream.
 
@@ -178,8 +258,13 @@ def text_surprisals(
         tokens: one text, padded on the right.
         slot: the place of the latent.
         end: the place of `<end>`.
+        z: a continuous latent; None leaves what stands at `slot` as it is.
     """
-    above = stream(model.network, tokens)
+    added = None
+    if z is not None:
+        assert model.gaussian is not None
+        added = Added(slot, model.gaussian.entered(z))
+    above = stream(model.network, tokens, added=added)
     scores = jax.nn.log_softmax(logits_of(model.network, above, 0, model.tokenizer.text_size), axis=-1)
     # The last token of a full row has no next one; its entry is outside y, so what wraps is not looked at.
     following = jnp.clip(jnp.roll(tokens, -1), 0, model.tokenizer.text_size - 1)

@@ -8,8 +8,9 @@ from typing import Any
 import jax
 import numpy as np
 
+from coverjax.foundation.checks import fraction, whole_number
 from coverjax.sequences.evaluation import Evaluation, evaluate
-from coverjax.sequences.exploration import POLICIES, Exploration, explore, forced_samples
+from coverjax.sequences.exploration import POLICIES, Exploration, explore, forced_samples, require_settings
 from coverjax.sequences.fitting import factorize
 from coverjax.sequences.generation import router_probs
 from coverjax.sequences.language_model import LanguageModel
@@ -130,7 +131,17 @@ def judged(
         development, test: numbers of inputs of these roles.
         trials, samples, policies, budget: as of `explore`.
         level: nominal level of the intervals of the evaluation.
+
+    Raises:
+        InputError: a model without latents or a base with them, a number below 1, an unknown policy, or more
+            inputs than the task has.
     """
+    for name, count in (("development", development), ("test", test), ("samples", samples)):
+        whole_number(name, count)
+    fraction("level", level)
+    require_settings(policies, trials, budget)
+    if base is not None:
+        base.require_base(subject)
     forcing, exploring = jax.random.split(key)
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
     known = inputs_of(subject, rng, development, "development")

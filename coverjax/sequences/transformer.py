@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Float, Int
 
-from coverjax.foundation.checks import InputError, one_of, shown
+from coverjax.foundation.checks import InputError, one_of, whole_number
 
 DTYPE = jnp.float32
 TINY = 1e-6
@@ -43,9 +43,7 @@ class Size:
     def __post_init__(self) -> None:
         """Refuse sizes that can't be built."""
         for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise InputError(f"{field.name}: must be a whole number >= 1; got {shown(value)}")
+            whole_number(field.name, getattr(self, field.name))
         if self.width % (2 * self.heads):
             raise InputError(
                 f"width: must be a multiple of 2 x heads = {2 * self.heads}, rotary positions turn pairs; "
@@ -155,13 +153,28 @@ class Cache(NamedTuple):
     values: tuple[Float[jax.Array, "heads length part"], ...]
 
 
+class Added(NamedTuple):
+    """What is added to the embedding of one token of a sequence.
+
+    Attributes:
+        place: of the token.
+        vector: what is added.
+    """
+
+    place: "Int[jax.Array, ''] | int"
+    vector: Float[jax.Array, " width"]
+
+
 def natural_dtype() -> str:
     """Return what a network computes in on this machine: bfloat16 on a GPU or TPU, else float32."""
     return "float32" if jax.default_backend() == "cpu" else "bfloat16"
 
 
 def stream(
-    network: Transformer, tokens: Int[jax.Array, " length"], pad: "Int[jax.Array, ''] | int" = 0
+    network: Transformer,
+    tokens: Int[jax.Array, " length"],
+    pad: "Int[jax.Array, ''] | int" = 0,
+    added: Added | None = None,
 ) -> Float[jax.Array, "length width"]:
     """Return the normalised stream above the last block at every token of one sequence.
 
@@ -169,12 +182,17 @@ def stream(
         network: the network.
         tokens: the sequence, with `pad` tokens of padding on its left.
         pad: how many.
+        added: to the embedding of one token, where something is.
     """
-    return _through(network, tokens, pad)[0]
+    return _through(network, tokens, pad, added)[0]
 
 
 def start_cache(
-    network: Transformer, tokens: Int[jax.Array, " length"], pad: Int[jax.Array, ""], longest: int
+    network: Transformer,
+    tokens: Int[jax.Array, " length"],
+    pad: Int[jax.Array, ""],
+    longest: int,
+    added: Added | None = None,
 ) -> tuple[Float[jax.Array, " width"], Cache]:
     """Return the stream at the last token of a prompt, and a cache that holds the prompt and has room.
 
@@ -183,8 +201,9 @@ def start_cache(
         tokens: the prompt, with `pad` tokens of padding on its left.
         pad: how many.
         longest: tokens that the cache has room for.
+        added: to the embedding of one token, where something is.
     """
-    above, keys, values = _through(network, tokens, pad)
+    above, keys, values = _through(network, tokens, pad, added)
     room = ((0, 0), (0, longest - tokens.shape[0]), (0, 0))
     return above[-1], Cache(tuple(jnp.pad(k, room) for k in keys), tuple(jnp.pad(v, room) for v in values))
 
@@ -234,7 +253,10 @@ def token_flops(size: Size, vocabulary: int, length: int) -> float:
 
 
 def _through(
-    network: Transformer, tokens: Int[jax.Array, " length"], pad: "Int[jax.Array, ''] | int"
+    network: Transformer,
+    tokens: Int[jax.Array, " length"],
+    pad: "Int[jax.Array, ''] | int",
+    added: Added | None,
 ) -> tuple[jax.Array, tuple[jax.Array, ...], tuple[jax.Array, ...]]:
     """Return the stream of a whole sequence, and the keys and values of every layer."""
     length = tokens.shape[0]
@@ -242,7 +264,9 @@ def _through(
     seen = (place[None, :] <= place[:, None]) & (place[None, :] >= pad)
     seen |= place[None, :] == place[:, None]  # padding looks at itself: no row may be empty
     turn = _turns(network, place - pad)
-    x = network.embedding[tokens].astype(jnp.dtype(network.dtype))
+    x = network.embedding[tokens]
+    x = x if added is None else x.at[added.place].add(added.vector)
+    x = x.astype(jnp.dtype(network.dtype))
     kept = []
     for block in network.blocks:
         # Heads first: on a CPU the products take a third of the time that [length, heads, part] takes.

@@ -10,6 +10,7 @@ import optax
 import optax.contrib
 from jaxtyping import Float
 
+from coverjax.sequences.continuous import GAUSSIAN, gaussian_loss, importance_bound
 from coverjax.sequences.factorization import (
     Texts,
     Weights,
@@ -121,13 +122,21 @@ def _loss(
 ) -> tuple[jax.Array, jax.Array]:
     if program.objective == "base":
         return base_surprisals(model, batch).sum(axis=-1).mean(), jnp.zeros(0, DTYPE)
-    loss, facts = batch_loss(model, batch, key, program.objective, weights)
+    if program.objective == GAUSSIAN:
+        loss, facts = gaussian_loss(model, batch, key, weights)
+    else:
+        loss, facts = batch_loss(model, batch, key, program.objective, weights)
     return loss, facts["use"]
 
 
 @jax.jit
 def judge(model: LanguageModel, texts: Texts) -> Float[jax.Array, ""]:
-    """Return the mean of -log p(y | x), of the mixture where there are latents, whatever is fitted."""
+    """Return the mean of -log p(y | x), of the mixture where there are latents, whatever is fitted.
+
+    Where they are continuous it is the importance-weighted bound with `BOUND_DRAWS` draws of one noise.
+    """
+    if model.dimensions:
+        return importance_bound(model, texts, jax.random.key(0)).mean()
     if not model.latents:
         return base_surprisals(model, texts).sum(axis=-1).mean()
     return marginal_loss(all_surprisals(model, texts).sum(axis=-1), router_logs(model, texts)).mean()

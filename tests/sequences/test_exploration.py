@@ -49,7 +49,7 @@ def write(subject, monkeypatch):
 
     def use(table):
         def generate(model, x_texts, latents, keys, **heat):
-            uniform = np.asarray(generation._uniform(keys))
+            uniform = generation.standard_uniform(keys, 1)[:, 0]
             texts = []
             for x_text, z, u in zip(x_texts, latents, uniform, strict=True):
                 shares = FREQUENCIES if z < 0 else table[z]
@@ -237,17 +237,30 @@ def test_what_can_not_be_drawn_is_refused(subject, models, sides, change, said):
         draw(jax.random.key(0), models[1], subject, given.pop("inputs"), given.pop("samples"), **given)
 
 
+def test_a_task_with_other_words_is_refused(subject, models):
+    other = task("base_conversion")
+    inputs = inputs_of(other, np.random.default_rng(0), 3, "test")
+    said = (
+        "task: must be written in the words of the model, which was fitted to list_summation; "
+        r"base_conversion also has '\*', 'a', 'b', 'e'$"
+    )
+    with pytest.raises(InputError, match=said):
+        draw(jax.random.key(0), models[0], other, inputs, 2)
+
+
 def test_what_can_not_explore_is_refused(subject, models, sides):
     own, other = sides
     with pytest.raises(InputError, match="model: must have latents to choose from; this is a base model"):
         explore(jax.random.key(0), models[0], subject, own, other)
+    with pytest.raises(InputError, match="base: must be a base model; this one has 5 latents already"):
+        explore(jax.random.key(0), models[1], subject, own, other, base=models[1])
     with pytest.raises(InputError, match="test: must hold none of the development inputs"):
         explore(jax.random.key(0), models[1], subject, own, own[:2])
     with pytest.raises(
         InputError, match=r"policies: must be of no repeat, no repeat, alive, schedule, .*; got 'best'"
     ):
         explore(jax.random.key(0), models[1], subject, own, other, policies=["best"])
-    with pytest.raises(InputError, match="model: must have latents to have a router"):
+    with pytest.raises(InputError, match="model: must have latents to choose from"):
         generation.router_probs(models[0], ["sum 1,2,3,4"])
     table = known_table(subject, own, SPLIT)
     with pytest.raises(InputError, match="known: must be of the same inputs in the same order"):
