@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from coverjax.cli.log_reading import read_logs
-from coverjax.cli.options import parse
+from coverjax.cli.options import check_seed, parse
 from coverjax.cli.outputs import command_line, finish, out_folder, plain
 from coverjax.cli.progress import Progress
 from coverjax.foundation.checks import InputError, file_error, fraction
@@ -127,8 +127,7 @@ def _check(options: CompareOptions) -> None:
         raise InputError("coverjax compare: needs --baseline METHOD, the method to compare with")
     if options.budget is not None and not 1 <= options.budget < 1 << 53:
         raise InputError(f"--budget: must be at least 1 sample, and below 2^53; got {options.budget}")
-    if options.seed < 0:
-        raise InputError(f"--seed: must be a whole number >= 0; got {options.seed}")
+    check_seed(options.seed)
     for name in ("detect", "rare_below"):
         value = getattr(options, name)
         if not 0.0 < value < math.inf:

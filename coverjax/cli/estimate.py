@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from coverjax.cli.log_reading import read_logs
-from coverjax.cli.options import parse
+from coverjax.cli.options import check_seed, parse
 from coverjax.cli.outputs import command_line, finish, out_folder, plain
 from coverjax.cli.progress import Progress
 from coverjax.foundation.checks import InputError, fraction
@@ -105,7 +105,7 @@ OUTPUTS = (
 """What may be written; what an earlier run left of these goes."""
 
 MOST_LEVEL = 0.999999
-"""Beyond it no interval over inputs means anything, and Student's quantiles lose their digits."""
+"""Beyond it no interval over inputs means anything."""
 
 
 def run(argv: Sequence[str]) -> None:
@@ -179,8 +179,7 @@ def _check(options: EstimateOptions) -> None:
         raise InputError(f"--budget: must be at least 1 sample; got {options.budget}")
     if options.budget is not None and options.budget >= 1 << 53:
         raise InputError(f"--budget: must be below 2^53 samples; got {options.budget}")
-    if options.seed < 0:
-        raise InputError(f"--seed: must be a whole number >= 0; got {options.seed}")
+    check_seed(options.seed)
     if options.min_score is not None and not math.isfinite(options.min_score):
         raise InputError(f"--min-score: must be a finite number; got {options.min_score}")
     if options.level > MOST_LEVEL:

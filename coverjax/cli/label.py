@@ -1,6 +1,7 @@
 """`coverjax label`: from the text of samples to a log of labelled samples, and how far others agree."""
 
 import dataclasses
+import functools
 import pathlib
 import sys
 from collections.abc import Sequence
@@ -78,7 +79,8 @@ def label_command(options: LabelOptions) -> None:
     with Progress("label") as progress:
         progress.step(f"labelling {options.log[0].name}")
         watch = None if pairing is None else pairing.watch
-        report = label_log(paths, labeler, options.out, watch=watch)
+        last = None if pairing is None else functools.partial(pairing.check, options.against)
+        report = label_log(paths, labeler, options.out, watch=watch, last=last)
         agreement = None if pairing is None else _agreement(options, pairing, labeler)
     others = () if pairing is None else pairing.labelers or (str(options.against),)
     if agreement is not None and options.rates is not None:
@@ -132,7 +134,6 @@ def _labeler(options: LabelOptions) -> Labeler:
 
 def _agreement(options: LabelOptions, pairing: Pairing, labeler: Labeler) -> Agreement:
     """Compare on the samples that both have labelled, by every strategy that occurs or could have."""
-    pairing.check(options.against)
     found = {name for labels in (*pairing.ours, *pairing.theirs) for name in labels}
     return label_agreement(
         pairing.ours,
@@ -146,7 +147,7 @@ def _agreement(options: LabelOptions, pairing: Pairing, labeler: Labeler) -> Agr
 
 def _facts(options: LabelOptions) -> dict[str, Any]:
     read = [*options.log, options.rules, options.table, options.against]
-    names = expand([str(path) for path in read if path is not None])
+    names = dict.fromkeys(name for path in read if path is not None for name in expand(str(path)))
     values = plain(options)
     return {
         "verb": "label",

@@ -17,9 +17,13 @@ from coverjax.foundation.checks import InputError
 from coverjax.logs.counts import CountTable
 from coverjax.logs.log import SampleLog
 from coverjax.logs.needs import need_log, need_strategies
+from coverjax.logs.sizes import need_room
 
 ALSO = frozenset({"distinct", "strategy_probability"})
 """What comes with other curves and has no name of its own in `include`."""
+
+CURVES = 6
+"""About how many curves an estimate holds at a time."""
 
 _SETS = frozenset({"full_coverage", "novelty_any", "count_law"})
 
@@ -93,10 +97,18 @@ def _budgets(log: SampleLog | CountTable, budget: Any) -> np.ndarray:
     if budget is None:
         if log.smallest_n == 0:
             raise InputError("budget: the log has no samples; there is no budget to estimate at")
+        _need_room(log, log.smallest_n)
         return checks.budgets(log.smallest_n)
+    if isinstance(budget, int | np.integer):
+        _need_room(log, int(budget))
     most = int(log.n.max(initial=0))
     why = "the number of samples of some input; beyond the data an unbiased estimate can't go"
     return checks.budgets(budget, most, why)
+
+
+def _need_room(log: SampleLog | CountTable, budget: int) -> None:
+    sizes = {"inputs": log.inputs, "budgets": budget}
+    need_room(sizes, CURVES * 8, "give some budgets, as in budget=[1, 10, 100], or a smaller one")
 
 
 def _estimate(

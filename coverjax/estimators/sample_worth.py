@@ -31,6 +31,7 @@ class Batch:
         correct, score: [runs, samples], 0 beyond n, or None.
         budgets: k [B], none above any n.
         ordered: whether only the observed order means anything.
+        counted: number of correct samples of each run [runs], where the samples themselves are not there.
     """
 
     matches: np.ndarray
@@ -39,10 +40,13 @@ class Batch:
     score: np.ndarray | None
     budgets: np.ndarray
     ordered: bool
+    counted: np.ndarray | None = None
 
     @property
     def right(self) -> np.ndarray:
         """Number of correct samples of each run [runs], or of its first k [runs, B] where ordered."""
+        if self.counted is not None:
+            return self.counted
         assert self.correct is not None
         if not self.ordered:
             return self.correct.sum(axis=1).astype(np.int64)

@@ -230,9 +230,8 @@ def _from_counts(log: CountTable, curves: Curves, names: list[str], tau: float) 
     """Utilities of counts of the one label "correct": its samples are the correct ones."""
     keep = curves.enough
     right, n = log.counts[keep, 0], log.n[keep]
-    correct = np.arange(int(n.max(initial=1))) < right[:, None]
-    nothing = np.zeros((len(n), correct.shape[1], 1), bool)
-    batch = worth.Batch(nothing, n, correct, None, curves.budgets, ordered=False)
+    nothing = np.zeros((len(n), 0, 1), bool)
+    batch = worth.Batch(nothing, n, None, None, curves.budgets, ordered=False, counted=right)
     row = np.flatnonzero(keep)
     return {name: average_by_row(_KERNELS[name](batch, {"tau": tau}), row, log.inputs) for name in names}
 

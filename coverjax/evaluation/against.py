@@ -175,6 +175,8 @@ def compare_to_baseline(
     """
     logs = logs_by_method(log)
     fraction("level", level)
+    if set(logs) == {""}:
+        raise InputError("baseline: methods are compared, and the log has no `method` column: add one")
     if baseline not in logs:
         raise InputError(
             f"baseline: must be a method of the log; got {shown(baseline)}; it has {listed(logs)}"

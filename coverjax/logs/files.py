@@ -131,6 +131,15 @@ def kind_of(path: str) -> str:
     return kind
 
 
+def need_ending(path: "str | os.PathLike[str]", kind: str) -> None:
+    """Raise unless a file to be written as plain text is named so that it is read as what it is."""
+    endings = [ending for ending, of in KINDS.items() if of == kind]
+    if not os.fspath(path).lower().endswith(tuple(endings)):
+        raise file_error(
+            path, None, None, f"must be a name that ends in {' or '.join(endings)}, to be read again"
+        )
+
+
 def one_kind(paths: Sequence[str]) -> str:
     """Return the kind that all files have."""
     kinds = [kind_of(path) for path in paths]

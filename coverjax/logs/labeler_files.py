@@ -3,11 +3,11 @@
 import os
 import pathlib
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from coverjax.foundation.checks import file_error, listed, shown
+from coverjax.foundation.toml import read_toml
 from coverjax.logs.files import LogFile, kind_of
 from coverjax.logs.labelers import LookupLabeler, Rule, RuleLabeler
 from coverjax.logs.locating import records
@@ -45,16 +45,7 @@ def read_rules(path: "str | os.PathLike[str]", column: str | None = None) -> Rul
 
 
 def _toml(place: pathlib.Path) -> tuple[dict[str, Any], list[tuple[int | None, dict[str, Any]]]]:
-    try:
-        text = place.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise file_error(place, None, None, "no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise file_error(place, None, None, f"can't be read: {error}") from None
-    try:
-        told = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise file_error(place, None, None, f"must be TOML: {error}") from None
+    told, text = read_toml(place)
     for name, value in told.items():
         _check_head(place, name, value)
     heads = [n for n, line in enumerate(text.splitlines(), 1) if re.match(r"\s*\[\[\s*rule\s*\]\]", line)]
@@ -157,7 +148,12 @@ def read_label_table(path: "str | os.PathLike[str]", kind: str = "human") -> Loo
         if labels is None:
             raise file_error(path, line, "strategies", f"must be {LABELS.must}; got {shown(said)}")
         if table.setdefault(key, labels) != labels:
-            raise file_error(path, line, columns[0], f"{shown(key)} stands twice, with different labels")
+            raise file_error(
+                path,
+                line,
+                columns[0],
+                f"{shown(key if len(key) > 1 else key[0])} stands twice, with different labels",
+            )
     return LookupLabeler(pathlib.Path(path).stem, columns, table, kind)
 
 

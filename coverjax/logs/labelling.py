@@ -9,10 +9,11 @@ from typing import Any
 
 from coverjax.foundation.checks import InputError, file_error, listed
 from coverjax.foundation.files import whole_file
-from coverjax.logs.files import expand, kind_of
+from coverjax.logs.files import expand, kind_of, need_ending
 from coverjax.logs.jsontext import Number, Pairs
 from coverjax.logs.labelers import Labeler, RowError, signature
 from coverjax.logs.locating import Record, records
+from coverjax.logs.numbering import Numbering
 from coverjax.logs.rules import NAME, Field, fault_of
 from coverjax.logs.tables import begin, workspace
 from coverjax.logs.tallying import FIELDS
@@ -21,6 +22,8 @@ BATCH = 1024
 """Rows that a labeler gets at once."""
 
 EXAMPLES = 3
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 _TYPED = {field.name: field for field in FIELDS if field.name not in ("strategies", "labeler")}
 
@@ -83,24 +86,28 @@ def label_log(
     out: "str | os.PathLike[str] | None",
     *,
     watch: "Callable[[Record, list[str]], None] | None" = None,
+    last: "Callable[[], None] | None" = None,
 ) -> LabelReport:
     """Label the samples of files and write them as a log, JSON lines.
 
     Every row keeps its columns and gets `strategies` and `labeler` (kind:name). Old ones stay as
     `strategies_before` and `labeler_before`. Where there is no `sample` column, the samples of an input (and
-    method and trial) are numbered 0, 1, ... in order. Rows stream: memory doesn't grow with the file.
+    method and trial) are numbered 0, 1, ... in order. Rows stream: memory grows by a number for 64 samples.
 
     Args:
         paths: JSONL, CSV or Parquet files with a column `input` and the text columns that the labeler reads.
         labeler: see `Labeler`.
-        out: the file to write; it is there whole or not at all. Nothing is written when None.
+        out: the file to write, named as JSON lines (.jsonl, .ndjson, .json); it is there whole or not at all.
+            Nothing is written when None.
         watch: called with each row and its labels.
+        last: called after the last row, before the file takes its place: what it raises leaves nothing there.
 
     Returns:
         How many samples got which strategies.
 
     Raises:
-        InputError: a row is wrong, or the labeler fails on one; with file and line.
+        InputError: a row is wrong, or the labeler fails on one; with file and line. Rows that no log can hold
+            together: a sample twice, or a column of a log (method, score, ...) on some rows only.
 
     Example:
         >>> import coverjax as cj, pathlib, tempfile
@@ -117,6 +124,8 @@ def label_log(
     names = expand(paths)
     if out is not None and os.path.realpath(os.fspath(out)) in map(os.path.realpath, names):
         raise InputError(f"{os.fspath(out)}: must be another file than the log that is read")
+    if out is not None:
+        need_ending(out, "jsonl")
     tally = _Tally()
     signed = signature(labeler)
     with _lines_to(out) as write:
@@ -125,6 +134,8 @@ def label_log(
             if watch is not None:
                 watch(row, labels)
             write(row, labels, signed)
+        if last is not None:
+            last()
     return tally.report(labeler)
 
 
@@ -143,7 +154,7 @@ def _lines_to(out: "str | os.PathLike[str] | None") -> Iterator[Callable[[Record
 
 def labelled(names: Sequence[str], labeler: Labeler) -> Iterator[tuple[str, Record, list[str]]]:
     """Yield the place, the row (numbered) and the labels of each sample."""
-    numbers: dict[tuple[str, ...], int] = {}
+    numbering = Numbering()
     for batch in _batches(log_rows(names)):
         rows = [row for _, _, row in batch]
         try:
@@ -157,7 +168,7 @@ def labelled(names: Sequence[str], labeler: Labeler) -> Iterator[tuple[str, Reco
                 f"{len(rows)} rows"
             )
         for (path, line, row), labels in zip(batch, found, strict=True):
-            yield f"{path}:{line}", numbered_row(path, line, row, numbers), labels
+            yield f"{path}:{line}", numbering.row(path, line, row), labels
 
 
 def _batches(rows: Iterable[Any]) -> Iterator[list[Any]]:
@@ -201,19 +212,6 @@ def _checked(path: str, line: int, record: Record, dialect: str) -> Record:
     return row
 
 
-def numbered_row(path: str, line: int, row: Record, numbers: dict[tuple[str, ...], int]) -> Record:
-    """Return the row with its `sample`: its own, or its place among those of its input so far."""
-    key = tuple(str(row.get(name, "")) for name in ("input", "method", "trial"))
-    given = row.get("sample") is not None
-    seen = numbers.setdefault(key, -1 if given else 0)
-    if given != (seen == -1):
-        raise file_error(path, line, "sample", "must stand on every row of an input or on none")
-    if given:
-        return row
-    numbers[key] = seen + 1
-    return {**row, "sample": seen}
-
-
 def _line(row: Record, labels: Sequence[str], signed: str) -> str:
     kept: Record = {}
     for name, value in row.items():
@@ -228,7 +226,7 @@ def json_text(value: Any) -> str:
         return "null" if value.lstrip("-") in ("NaN", "Infinity", "inf", "nan") else str(value)
     if isinstance(value, Pairs | dict):
         pairs = value.items() if isinstance(value, dict) else value
-        return "{" + ", ".join(f"{json.dumps(k, ensure_ascii=False)}: {json_text(v)}" for k, v in pairs) + "}"
+        return "{" + ", ".join(f"{_ENCODER.encode(k)}: {json_text(v)}" for k, v in pairs) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(json_text, value)) + "]"
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return _ENCODER.encode(value)

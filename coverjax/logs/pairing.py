@@ -7,8 +7,9 @@ from typing import Any
 from coverjax.foundation.checks import InputError, file_error, shown
 from coverjax.logs.files import expand
 from coverjax.logs.labelers import RowError
-from coverjax.logs.labelling import log_rows, numbered_row
+from coverjax.logs.labelling import log_rows
 from coverjax.logs.locating import Record
+from coverjax.logs.numbering import Numbering
 from coverjax.logs.rules import LABELS
 
 KEYS = ("method", "input", "trial", "sample")
@@ -69,7 +70,7 @@ class Pairing:
             InputError: a row is wrong, or stands twice.
         """
         labels: dict[tuple[str, ...], list[str]] = {}
-        numbers: dict[tuple[str, ...], int] = {}
+        numbering = Numbering()
         labelers: set[str] = set()
         columns: tuple[str, ...] = ()
         for path, line, row in log_rows(expand(paths)):
@@ -77,7 +78,7 @@ class Pairing:
             if found is None:
                 got = shown(row.get("strategies"))
                 raise file_error(path, line, "strategies", f"must be {LABELS.must}; got {got}")
-            numbered = numbered_row(path, line, row, numbers)
+            numbered = numbering.row(path, line, row)
             columns = columns or tuple(name for name in KEYS if numbered.get(name) is not None)
             key = tuple(str(numbered.get(name, "")) for name in columns)
             if key in labels:

@@ -12,6 +12,7 @@ from coverjax.foundation.checks import InputError
 from coverjax.foundation.files import whole_file
 from coverjax.logs.cells import cell_of_name
 from coverjax.logs.counts import CountTable
+from coverjax.logs.files import need_ending
 from coverjax.logs.log import SampleLog
 from coverjax.logs.needs import need_log, need_samples
 
@@ -26,12 +27,14 @@ def write_log(log: SampleLog, path: str | os.PathLike[str]) -> None:
 
     Args:
         log: the log; one that has several labelers doesn't know which sample was labelled by whom.
-        path: the file; it is replaced if it is there.
+        path: the file, named as JSON lines (.jsonl, .ndjson, .json); it is replaced if it is there.
 
     Raises:
-        InputError: the path can't be written to, or the log has several labelers.
+        InputError: the path can't be written to or is named as something else, or the log has several
+            labelers.
     """
     need_samples(log)
+    need_ending(path, "jsonl")
     if len(log.labelers) > 1:
         raise InputError(
             f"labeler: must be one for all samples to be written; got {', '.join(log.labelers)}: "
@@ -50,9 +53,10 @@ def write_declared(log: SampleLog | CountTable, path: str | os.PathLike[str]) ->
     whose inputs has a declared strategy gives a header alone.
 
     Raises:
-        InputError: the path can't be written to.
+        InputError: the path can't be written to, or does not end in .csv or .tsv.
     """
     need_log(log)
+    need_ending(path, "csv")
     pairs = {
         (log.ids[row], name): None
         for row, names in enumerate(log.labels)

@@ -169,7 +169,7 @@ def test_names_of_strangers(written, tmp_path, capsys):
         (["--baseline", ""], "coverjax compare: needs --baseline METHOD"),
         (["--budget", "0"], "--budget: must be at least 1 sample, and below 2^53; got 0"),
         (["--budget", "99"], "budget: must be at most 8"),
-        (["--seed", "-1"], "--seed: must be a whole number >= 0; got -1"),
+        (["--seed", "-1"], "--seed: must be a whole number from 0 to 2^32 - 1; got -1"),
         (["--detect", "0"], "--detect: must be a number above 0; got 0.0"),
         (["--rare-below", "-1"], "--rare-below: must be a number above 0; got -1.0"),
         (["--power", "1"], "power: must lie strictly between 0 and 1; got 1.0"),
@@ -193,6 +193,6 @@ def test_no_log_and_no_methods(written, tmp_path, capsys):
     assert "needs at least one LOG file" in run(capsys)[2]
     cj.write_log(cj.SampleLog.from_arrays([[[1], [0]]]), tmp_path / "one.jsonl")
     assert (
-        "baseline: must be a method of the log"
+        "baseline: methods are compared, and the log has no `method` column: add one"
         in run(capsys, str(tmp_path / "one.jsonl"), "--baseline", "iid")[2]
     )

@@ -157,7 +157,7 @@ LATENT = "".join(
         (None, ["--level", "95"], "level: must lie strictly between 0 and 1; got 95.0"),
         (None, ["--min-score", "0.5"], "score: a minimum score needs a `score` column"),
         (None, ["--format", "nonsense"], "nonsense"),
-        (None, ["--seed", "-1"], "--seed: must be a whole number >= 0; got -1"),
+        (None, ["--seed", "-1"], "--seed: must be a whole number from 0 to 2^32 - 1; got -1"),
         (None, ["--counts", "--ordered"], "--counts: counts have no order"),
         (None, ["--jsn"], "--jsn: is no option; did you mean --json?"),
         (None, ["--budget"], "--budget: needs a value, a whole number"),

@@ -113,6 +113,44 @@ def pairs():
     return ours, theirs, ["p0"] * 3 + ["p1"] * 3 + ["p2"] * 3
 
 
+def test_a_log_against_itself_with_rules_lists_it_once(folder, capsys):
+    assert run(capsys, "raw.jsonl", "--rules", "rules.toml", "--out", "log.jsonl")[0] == 0
+    argv = ["log.jsonl", "--rules", "rules.toml", "--against", "log.jsonl", "--out", "again.jsonl", "--json"]
+    code, out, _ = run(capsys, *argv)
+    assert code == 0
+    assert [facts["path"] for facts in json.loads(out)["files"]] == ["log.jsonl", "rules.toml"]
+
+
+def test_samples_are_joined_by_the_number_however_it_is_written(folder, capsys):
+    (folder / "human.jsonl").write_text('{"input": "p0", "sample": 0.0, "strategies": ["a", "b"]}\n')
+    code, out, _ = run(capsys, "raw.jsonl", "--rules", "rules.toml", "--against", "human.jsonl")
+    assert code == 0
+    assert "on 1 sample of 1 input" in out
+
+
+def test_labels_of_other_samples_leave_no_log(folder, capsys):
+    (folder / "others.csv").write_text("input,sample,strategies\nz,0,a\n")
+    argv = ["raw.jsonl", "--rules", "rules.toml", "--against", "others.csv", "--out", "log.jsonl"]
+    code, out, err = run(capsys, *argv)
+    assert (code, out) == (2, "")
+    assert "others.csv: must label samples of the log; none of its 1 samples is there" in err
+    assert not (folder / "log.jsonl").exists()
+
+
+def test_labels_that_fit_several_samples_are_refused(folder, capsys):
+    rows = [{"method": m, "input": "p0", "sample": 0, "text": text} for m, text in ("xA", "yB")]
+    (folder / "methods.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    argv = ["methods.jsonl", "--rules", "rules.toml", "--against", "human.csv", "--out", "log.jsonl"]
+    code, out, err = run(capsys, *argv)
+    assert (code, out) == (2, "")
+    assert "input sample: the other's labels must be of one sample of the log; p0 0 is of several" in err
+    assert not (folder / "log.jsonl").exists()
+    (folder / "both.csv").write_text("method,input,sample,strategies\nx,p0,0,a\ny,p0,0,a\n")
+    code, out, _ = run(capsys, *argv[:4], "both.csv")
+    assert code == 0
+    assert "on 2 samples of 1 input" in out
+
+
 def test_tables_and_logs_that_are_labelled(folder, capsys):
     assert run(capsys, "raw.jsonl", "--rules", "rules.toml", "--out", "log.jsonl")[0] == 0
     code, out, _ = run(capsys, "log.jsonl", "--against", "log.jsonl")
@@ -153,7 +191,7 @@ def test_tables_and_logs_that_are_labelled(folder, capsys):
         (["raw.jsonl", "--rules", "none.toml"], "none.toml: no such file"),
         (
             ["raw.jsonl", "--rules", "rules.toml", "--against", "twice.csv"],
-            "twice.csv:3: sample: input sample p0 0",
+            "twice.csv:3: sample: must be another number for each sample; 0 stands twice for the input",
         ),
         (
             ["raw.jsonl", "--rules", "rules.toml", "--against", "other.csv"],

@@ -312,3 +312,14 @@ def test_matches_are_counted_by_folding(rng, samples):
     mixed = rng.random((2, samples, 3)) < 0.7
     for matches in (full, mixed, mixed[:, ::-1]):
         np.testing.assert_array_equal(matched(matches), matches.sum(axis=1))
+
+
+@pytest.mark.parametrize("budget", [None, 10**13])
+def test_more_budgets_than_memory_are_refused_before_they_are_made(budget):
+    table = CountTable.from_arrays([1, 2], n=10**13)
+    with pytest.raises(
+        InputError, match=r"\(2 inputs x 10,000,000,000,000 budgets.*: give some budgets, as in"
+    ):
+        estimate(table, budget)
+    # C(1) = c / n, of 1.5 matches on average.
+    assert estimate(table, [1, 100], include=()).mean().coverage[0, 0] == pytest.approx(1.5e-13)

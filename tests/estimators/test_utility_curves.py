@@ -1,5 +1,7 @@
 """What k samples are worth: against every k-subset written down, published values, and wrong input."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import reference_utility as reference
@@ -190,3 +192,13 @@ def test_scores_that_hold_in_their_order_only_are_not_taken_out_of_it(shared_dat
     assert "out of their order" in curves.provenance["left_out"]["patience_utility"]
     with pytest.raises(cj.InputError, match="names: patience_utility can't take samples out of their order"):
         cj.utility_curves(cj.read_log(path), names="patience_utility")
+
+
+def test_counts_of_any_number_of_samples_make_no_samples():
+    """10^13 samples of an input, of which nobody holds a flag each."""
+    n = 10**13
+    table = cj.CountTable.from_arrays([n // 2], n=n, labels=[["correct"]])
+    found = cj.utility_curves(dataclasses.replace(table, counts_correct=table.counts), [1, 3])
+    assert found.utility["pass_at_k"][0] == pytest.approx([1 / 2, 7 / 8], rel=1e-12)
+    assert found.utility["pass_all_k"][0] == pytest.approx([1 / 2, 1 / 8], rel=1e-12)
+    assert found.utility["cover_at_tau"][0] == pytest.approx([1 / 2, 1 / 2], rel=1e-12)

@@ -174,6 +174,11 @@ def test_wrong_input(rng, baseline, options, message):
 def test_a_baseline_needs_company(rng):
     with pytest.raises(cj.InputError, match="needs another method to compare; the log has 'iid' only"):
         cj.compare_to_baseline(random_log(rng, (0.2,)), "iid")
+    one = cj.SampleLog.from_arrays([[[1]]])
+    with pytest.raises(
+        cj.InputError, match="baseline: methods are compared, and the log has no `method` column"
+    ):
+        cj.compare_to_baseline({"": one}, "iid")
     with pytest.raises(cj.InputError, match="this log has no method column"):
         cj.compare_to_baseline(cj.SampleLog.from_arrays([[[1]]]), "iid")
 

@@ -121,6 +121,37 @@ def test_whole_numbers_of_samples_are_written_one_way(tmp_path, rules):
     assert [repr(line["sample"]) for line in lines] == ["0", "1"]
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "message"),
+    [
+        (
+            {"sample": 70},
+            {"sample": 70.0},
+            "2: sample: must be another number .*; 70 stands twice for .* 'p'",
+        ),
+        ({"method": "m"}, {}, "2: method: must stand on every row or on none"),
+        ({"score": None}, {"score": 1}, "2: score: must stand on every row or on none"),
+        ({"valid": True}, {"trial": 0}, "2: trial: must stand on every row or on none"),
+        ({"sample": 0}, {}, "2: sample: must stand on every row of an input or on none"),
+    ],
+)
+def test_rows_that_no_log_can_hold_together_are_not_labelled(tmp_path, rules, one, other, message):
+    path, out = tmp_path / "raw.jsonl", tmp_path / "log.jsonl"
+    start = {"input": "p", "text": "induction", "notes": ""}
+    path.write_text(json.dumps(start | one) + "\n" + json.dumps(start | other) + "\n")
+    with pytest.raises(cj.InputError, match=f"raw.jsonl:{message}"):
+        cj.label_log(path, rules, out)
+    assert not out.exists()
+
+
+def test_the_same_number_is_another_sample_of_another_run(tmp_path, rules):
+    runs = [{"input": i, "method": m, "trial": t} for i in "pq" for m in "xy" for t in (0, 1)]
+    lines = [run | {"sample": n, "text": "", "notes": ""} for run in runs for n in (3, 64, 0, 67)]
+    (tmp_path / "raw.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    cj.label_log(tmp_path / "raw.jsonl", rules, tmp_path / "log.jsonl")
+    assert (cj.read_log(tmp_path / "log.jsonl").n == 4).all()
+
+
 def test_parquet_and_several_files(tmp_path, raw, rules):
     import duckdb
 
@@ -191,7 +222,7 @@ def test_tables(tmp_path, raw):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("r.toml", "x = [", r"r.toml: must be TOML: "),
+        ("r.toml", "x = [", r"r.toml:1: must be TOML: "),
         ("r.toml", "", "r.toml: holds no rule; it must hold at least one"),
         ("r.toml", "nam = 'x'", "r.toml: nam: unknown; the file may hold name, column, ignore_case, rule"),
         ("r.toml", "ignore_case = 1", "r.toml: ignore_case: must be true or false; got 1"),
@@ -235,7 +266,7 @@ def test_missing_rules(tmp_path):
     [
         ("input,labels\np,a\n", "t.csv: must hold `strategies` and columns to look samples up by"),
         ("strategies\na\n", "must hold `strategies` and columns to look samples up by"),
-        ("input,strategies\np,a\np,b\n", r"t.csv:3: input: \('p',\) stands twice, with different labels"),
+        ("input,strategies\np,a\np,b\n", "t.csv:3: input: 'p' stands twice, with different labels"),
         ("input,strategies\n,b\n", "t.csv:2: input: must be text or a number, on every line; got None"),
         ("input,strategies\np,a||b\n", "t.csv:2: strategies: must be a list of labels"),
     ],

@@ -62,11 +62,27 @@ def test_round_trip(tmp_path, rng):
 
 def test_the_bytes_repeat_and_hold_only_what_the_log_has(tmp_path, rng):
     log = cj.SampleLog.from_arrays(rng.random((2, 3, 2)) < 0.5)
-    for name in ("a", "b"):
+    for name in ("a.jsonl", "b.jsonl"):
         cj.write_log(log, tmp_path / name)
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-    lines = (tmp_path / "a").read_text().splitlines()
+    assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
+    lines = (tmp_path / "a.jsonl").read_text().splitlines()
     assert [set(json.loads(line)) for line in lines] == [{"input", "sample", "strategies"}] * 6
+
+
+@pytest.mark.parametrize("name", ["log", "log.csv", "log.jsonl.gz", "log.parquet"])
+def test_a_name_that_would_be_read_as_something_else_is_refused(tmp_path, rng, name):
+    log = cj.SampleLog.from_arrays(rng.random((2, 3, 2)) < 0.5)
+    with pytest.raises(
+        cj.InputError, match=rf"{name}: must be a name that ends in \.jsonl or \.ndjson or \.json"
+    ):
+        cj.write_log(log, tmp_path / name)
+    (tmp_path / "rules.csv").write_text("strategy,pattern\na,A\n")
+    (tmp_path / "raw.jsonl").write_text('{"input": "p", "text": "A"}\n')
+    with pytest.raises(cj.InputError, match=rf"{name}: must be a name that ends in \.jsonl"):
+        cj.label_log(tmp_path / "raw.jsonl", cj.read_rules(tmp_path / "rules.csv"), tmp_path / name)
+    with pytest.raises(cj.InputError, match=r"declared\.jsonl: must be a name that ends in \.csv or \.tsv"):
+        cj.write_declared(log, tmp_path / "declared.jsonl")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["raw.jsonl", "rules.csv"]
 
 
 def test_declared_pairs_are_written_once(tmp_path):
