@@ -16,7 +16,7 @@ from jaxtyping import Float
 
 from coverjax.closed_form.forms import exact
 from coverjax.curves import Curves
-from coverjax.foundation.checks import InputError, one_of, whole_number
+from coverjax.foundation.checks import InputError, one_of, shown, whole_number
 from coverjax.logs.log import SampleLog
 from coverjax.metrics import GainReport, gain_report
 from coverjax.model.law import OutcomeLaw
@@ -91,10 +91,12 @@ def explore_continuous(
         temperature, top_p: of the tokens.
 
     Raises:
-        InputError: a model without continuous latents, a base with latents, an unknown method, or a number
-            without a meaning.
+        InputError: a model without continuous latents, a base with latents, no inputs, an unknown method, or
+            a number without a meaning.
     """
     model.require_continuous()
+    if not inputs:
+        raise InputError("inputs: must be distinct, at least one; got none")
     if base is not None:
         base.require_base(task)
     for name in methods:
@@ -173,8 +175,17 @@ def draw_runs(
 
     A text depends on the key, its prompt, trial, number and z only. Arguments are those of `latents_of` and
     of `draw`.
+
+    Raises:
+        InputError: a model without continuous latents, or z of another shape or not finite.
     """
     model.require_continuous()
+    z = np.asarray(z)
+    if z.ndim != 4 or (len(z), z.shape[3]) != (len(inputs), model.dimensions) or not np.isfinite(z).all():
+        raise InputError(
+            f"z: must be finite, [{len(inputs)} inputs, trials, draws, {model.dimensions} dimensions]; got "
+            f"{shown(z)} of shape {z.shape}"
+        )
     x_texts = tuple(task.render_x(x) for x in inputs)
     row, trial, number = (part.ravel() for part in np.indices(z.shape[:-1]))
     keys = jax.vmap(jax.random.fold_in)(text_keys(key, x_texts, row, trial), jnp.asarray(number, jnp.uint32))

@@ -165,6 +165,11 @@ def test_what_can_not_be_explored_is_refused(subject, base, model, plain, key):
         explore_continuous(key, model, subject, plain, methods=("no repeat",))
     with pytest.raises(InputError, match="pool: must be a whole number >= 4; got 3"):
         explore_continuous(key, model, subject, plain, pool=3)
+    with pytest.raises(InputError, match="inputs: must be distinct, at least one; got none"):
+        explore_continuous(key, model, subject, [])
+    for wrong in (np.zeros((2, 1, 3, 2)), np.zeros((1, 3, 2)), np.full((1, 1, 3, 2), np.inf)):
+        with pytest.raises(InputError, match=r"z: must be finite, \[1 inputs, trials, draws, 2 dimensions\]"):
+            draw_runs(key, model, subject, plain[:1], wrong)
     with pytest.raises(InputError, match="this one's are continuous, 2 dimensions"):
         cj.sequences.explore(key, model, subject, [], plain)
     with pytest.raises(InputError, match="must have continuous latents"):
