@@ -2,16 +2,19 @@
 writes."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from coverjax.demo.rungs import Preset, Rung, Shelf, Step
 from coverjax.report.html import Figure, Table
 from coverjax.report.plots import plot_coverage
-from coverjax.report.style import new_figure, save_figure
+from coverjax.report.style import new_figure, save_figure, styled
 from coverjax.sequences.exploration import BASE, ROUTER
 from coverjax.sequences.studies import QUICK, Study, quick_study
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
 
 SHOWN = 3
 """So many texts of each latent stand in the report."""
@@ -26,8 +29,7 @@ def language_model(shelf: Shelf, preset: Preset, seed: int, step: Step, found: M
     study = quick_study(seed, **(FULL if preset.name == "full" else {}))
     step("drawing")
     seen = study.exploration
-    figure = new_figure(7.6, 4.2)
-    plot_coverage(seen.curves, figure.subplots(), band="none")
+    figure = _figure(study)
     with shelf.apart() as place:
         files = save_figure(figure, place, "explored")
     gains = _gains(study)
@@ -58,6 +60,13 @@ def language_model(shelf: Shelf, preset: Preset, seed: int, step: Step, found: M
         files=[shelf.name(file) for file in files],
         logs={name: seen.logs[name] for name in (_independent(study), seen.chosen)},
     )
+
+
+@styled
+def _figure(study: Study) -> "Drawing":
+    figure = new_figure(7.6, 4.2)
+    plot_coverage(study.exploration.curves, figure.subplots(), band="none")
+    return figure
 
 
 def _independent(study: Study) -> str:

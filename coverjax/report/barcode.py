@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 MOST_INPUTS, MOST_SAMPLES, MOST_PANELS = 40, 40, 4
 """What one figure can show readably; beyond it a subset is drawn, and the figure says which."""
 
+NARROWEST = 0.4
+"""A panel is at least this part as wide as the widest: its title and the name of its axis need room."""
+
 HATCH = "/////"
 ABSENT = -1
 """Stands for an input that a method's log does not hold."""
@@ -115,15 +118,19 @@ def barcode_figure(logs: dict[str, SampleLog], coverage: str = "raw") -> "Figure
     samples = min(max(int(log.n[:, 0].max(initial=0)) for log in shown.values()), MOST_SAMPLES)
     colours = Colours.of(list(shown.values()))
     figure = new_figure(max(6.4, 1.6 + 2.4 * len(shown)), _height(len(inputs)))
-    panels = figure.subplots(1, len(shown), squeeze=False, sharey=True)[0]
+    most = [min(int(log.n[:, 0].max(initial=0)), samples) for log in shown.values()]
+    widths = [max(count, NARROWEST * samples) for count in most]
+    panels = figure.subplots(1, len(shown), squeeze=False, sharey=True, width_ratios=widths)[0]
     titles = unlike([drawable(name, 24, middle=True) for name in shown], 24)
-    for panel, title, log in zip(panels, titles, shown.values(), strict=True):
+    for panel, title, log, count, width in zip(panels, titles, shown.values(), most, widths, strict=True):
         at = {value: row for row, value in enumerate(log.ids.tolist())}
         rows = [at.get(value, ABSENT) for value in inputs]
         _draw_cells(panel, _cells(log, rows, log.kept(coverage)[:, 0, :samples], log.n[:, 0], colours))
-        _set_axes(panel, inputs, max(samples, 1))
+        _set_axes(panel, inputs, max(count, 1), width)
         panel.set_title(title if len(logs) > 1 else "", fontsize=8.5)
         panel.label_outer()
+        if panel is not panels[0]:
+            panel.set_xlabel("")
     figure.suptitle(
         _heading(logs, coverage, len(every), len(inputs), samples), fontsize=9.5, x=0.01, ha="left"
     )
@@ -215,16 +222,18 @@ def _draw_cells(ax: "Axes", cells: _Cells) -> None:
         ax.scatter(x, y, s=4.0 if crowded else 8.0, c="white", edgecolors=INK, linewidths=0.5, zorder=3)
 
 
-def _set_axes(ax: "Axes", names: Sequence[object], samples: int) -> None:
+def _set_axes(ax: "Axes", names: Sequence[object], samples: int, width: float = 0.0) -> None:
+    """Set the axes for so many samples, with room for `width` of them."""
     from matplotlib.ticker import MaxNLocator
 
     ax.grid(visible=False)
-    ax.set_xlim(0.4, samples + 0.6)
+    ax.set_xlim(0.4, max(samples, width) + 0.6)
     ax.set_ylim(max(len(names), 1) - 0.4, -0.6)
     ax.set_yticks(range(len(names)), [drawable(name, 20, middle=True) for name in names], fontsize=7.0)
     ax.tick_params(axis="y", length=0)
     ax.tick_params(axis="x", labelsize=8.0)
-    ax.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True, min_n_ticks=1))
+    ticks = MaxNLocator(nbins=8, integer=True, min_n_ticks=1).tick_values(*ax.get_xlim())
+    ax.set_xticks([tick for tick in map(float, ticks) if 0.0 < tick <= samples])
     ax.set_xlabel("sample, in the order of the log")
     ax.set_ylabel("input")
 

@@ -12,6 +12,7 @@ from coverjax.corrections.competence import Competence
 from coverjax.foundation.checks import InputError, one_of
 from coverjax.inference.of_curves import curve_interval
 from coverjax.inference.units import Interval
+from coverjax.report.plots import band_notes
 from coverjax.report.style import (
     EMPTY,
     INK,
@@ -60,7 +61,9 @@ def plot_competence(
     ax = only_axes(ax)
     lines = _named(runs)
     names = _names(lines)
-    ends, said = [], []
+    ends: list[tuple[str, float, float, str]] = []
+    said: dict[str, None] = {}
+    why: dict[str, str] = {}
     for number, (name, run) in enumerate(lines.items()):
         curves = run.curves()
         if not curves.inputs:
@@ -75,12 +78,13 @@ def plot_competence(
             band = (
                 intervals[name] if intervals else curve_interval(curves, "coverage", level, "band", seed=seed)
             )
-            said.append(_shade(ax, curves.budgets, band, shape["color"]))
+            text, why[names[name]] = _shade(ax, curves.budgets, band, shape["color"])
+            said |= {text: None} if text else {}
     ax.set_ylim(-0.03, 1.04)
     ax.set_ylabel("fraction of the expected tokens")
     ax.set_title(_title(lines))
     _corrections_axis(ax, lines)
-    _legend(ax, lines, said)
+    _legend(ax, lines, [*said, *band_notes(why)])
     label_ends(ax, ends if len(lines) > 1 else [])
     return ax
 
@@ -161,9 +165,9 @@ def plot_difference(found: SystemsComparison, ax: "Axes | None" = None) -> "Axes
     ax.plot(curve.budgets, curve.difference, **look(0, len(curve.budgets)))
     ax.fill_between(curve.budgets, low, high, color=PALETTE[0], alpha=0.13, linewidth=0)
     ax.set_ylabel("difference a - b, fraction of tokens")
-    ax.set_title(
-        f"paired over {counted(curve.inputs, 'concept')}, {100 * curve.level:.4g} % simultaneous band"
-    )
+    told = f"paired over {counted(curve.inputs, 'concept')}, {100 * curve.level:.4g} % simultaneous band"
+    none = int(np.isnan(low).sum())
+    ax.set_title(told + (f" (none at {none} of {len(low)} points)" if none else ""))
     ax.set_xlabel("corrections taught, k")
     _whole_ticks(ax)
     return ax
@@ -244,14 +248,15 @@ def _title(lines: dict[str, Competence]) -> str:
     return f"{alone}competence, mean over {over}"
 
 
-def _shade(ax: "Axes", k: np.ndarray, band: Interval, colour: str) -> str:
-    """Shade a band, and return what it is in words."""
+def _shade(ax: "Axes", k: np.ndarray, band: Interval, colour: str) -> tuple[str, str]:
+    """Shade a band; return what it is, or why there is none, in words."""
     if not np.isfinite(band.low).any():
-        return f"no band: {counted(band.units, 'concept')} without variance" if band.units > 1 else "no band"
+        concepts = counted(band.units, "concept")
+        return "", f"no band: {concepts} without variance" if band.units > 1 else f"no band: {concepts}"
     # A point at which all concepts agree has no interval: the band is pinched there, not torn.
     low, high = (np.where(np.isfinite(end), end, band.mean) for end in (band.low, band.high))
     ax.fill_between(k, low, high, color=colour, alpha=0.13, linewidth=0)
-    return f"{100 * band.level:.4g} % simultaneous band over concepts"
+    return f"{100 * band.level:.4g} % simultaneous band over concepts", ""
 
 
 def _legend(ax: "Axes", lines: dict[str, Competence], said: list[str]) -> None:
@@ -263,8 +268,8 @@ def _legend(ax: "Axes", lines: dict[str, Competence], said: list[str]) -> None:
         handles.append(Line2D([], [], color=INK, alpha=0.4, linewidth=0.7, label="single concepts"))
     if len(lines) > MOST_BANDS:
         said = [f"no bands: more than {MOST_BANDS} lines"]
-    for text in dict.fromkeys(said):
-        shaded = not text.startswith("no band")
+    for text in said:
+        shaded = "no band" not in text
         handles.append(
             Patch(color="#808080", alpha=0.25, linewidth=0, label=text)
             if shaded

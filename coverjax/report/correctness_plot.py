@@ -51,7 +51,7 @@ def plot_coverage_against_correctness(
     ax = only_axes(ax)
     lines = {curves.method or "curves": curves} if isinstance(curves, Curves) else dict(curves)
     texts = unlike([drawable(name, NAME, middle=True) for name in lines], NAME)
-    ends = []
+    ends, crossed = [], False
     for number, (text, line) in enumerate(zip(texts, lines.values(), strict=True)):
         if utility not in line.utility:
             raise InputError(f"{utility}: must be a utility of the curves; make them with utility_curves")
@@ -63,12 +63,15 @@ def plot_coverage_against_correctness(
         ax.plot(x, y, **style)
         marked = _marked(line.budgets)
         ax.plot(x[marked], y[marked], "o", color=style["color"], markersize=3.5)
-        _cross(ax, line, utility, level, style["color"])
+        crossed |= _cross(ax, line, utility, level, style["color"])
         start = f"{text}, " if len(lines) > 1 else ""
         ends.append((f"{start}k = {line.budgets[-1]:,}", float(x[-1]), float(y[-1]), style["color"]))
     first = next(iter(lines.values()))
     inputs = counted(int(first.used.sum()), "input")
-    ax.set_xlabel("coverage C(k): fraction of the strategies found")
+    marks = "dots: k = 1, 2, 4, .. and the last"
+    if crossed:
+        marks += f"; thin lines there: {100 * level:.4g} % t-intervals over inputs"
+    ax.set_xlabel(f"coverage C(k): fraction of the strategies found\n({marks})")
     ax.set_ylabel(NAMES.get(utility, utility))
     ax.set_title(
         f"coverage against correctness, k = {first.budgets[0]} to {first.budgets[-1]:,}, over {inputs}"
@@ -76,7 +79,8 @@ def plot_coverage_against_correctness(
     # The labels need limits that stand: until they are read, matplotlib has not computed them.
     ax.set_xlim(*ax.get_xlim())
     low, high = ax.get_ylim()
-    ax.set_ylim(min(low, high - LEAST_SPAN * abs(high)), high)
+    lacking = max(0.0, LEAST_SPAN * abs(high) - (high - low))
+    ax.set_ylim(low - 0.9 * lacking, high + 0.1 * lacking)  # above, too: half a dot is none
     label_ends(ax, ends)
     return ax
 
@@ -88,11 +92,12 @@ def _marked(budgets: np.ndarray) -> np.ndarray:
     return np.unique(np.append(places[places < len(budgets)], len(budgets) - 1))
 
 
-def _cross(ax: "Axes", line: Curves, utility: str, level: float, colour: str) -> None:
-    """Intervals of both means at the last budget."""
+def _cross(ax: "Axes", line: Curves, utility: str, level: float, colour: str) -> bool:
+    """Draw the intervals of both means at the last budget; return whether there is one."""
     across, up = (curve_interval(line, name, level) for name in ("coverage", utility))
     x, y = across.mean[-1], up.mean[-1]
     if np.isfinite(across.low[-1]):
         ax.plot([across.low[-1], across.high[-1]], [y, y], color=colour, linewidth=0.8)
     if np.isfinite(up.low[-1]):
         ax.plot([x, x], [up.low[-1], up.high[-1]], color=colour, linewidth=0.8)
+    return bool(np.isfinite([across.low[-1], up.low[-1]]).any())

@@ -196,6 +196,7 @@ def _draw(
     names = _line_names(lines)
     ends: list[tuple[str, float, float, str]] = []
     said: dict[str, str] = {}
+    bands: dict[str, tuple[str, str]] = {}
     for number, (name, line) in enumerate(lines.items()):
         line.need(quantity)
         values = line.mean()
@@ -208,8 +209,10 @@ def _draw(
         ends.append((names[name], line.budgets[-1], height[-1], shape["color"]))
         around = None if len(lines) > MOST_BANDS else _interval(name, line, quantity, level, band, intervals)
         if around is not None:
-            text = _fill(ax, line, around, shape["color"])
-            said.setdefault(text, shape["color"])
+            bands[names[name]] = _fill(ax, line, around, shape["color"])
+            said.setdefault(bands[names[name]][0], shape["color"])
+    said.pop("", None)
+    said |= dict.fromkeys(band_notes({name: why for name, (_, why) in bands.items()}), "")
     wanted = any(_wants_band(line, band, intervals) for line in lines.values())
     _legend(ax, lines, said, corner, too_many=wanted and len(lines) > MOST_BANDS)
     return ends if len(lines) > 1 else []
@@ -255,8 +258,22 @@ def _wants_band(line: Curves, band: str, intervals: "Mapping[str, Interval] | No
     return intervals is not None or (estimated if band == "auto" else band != "none")
 
 
-def _fill(ax: "Axes", line: Curves, around: "Interval", colour: str) -> str:
-    """Shade an interval and return what it is, in words."""
+def band_notes(why: Mapping[str, str]) -> list[str]:
+    """Say why bands lack or have gaps: whose, where that is not so of every line.
+
+    Args:
+        why: the reason by the name of the line, "" where its band is whole.
+    """
+    reasons = dict.fromkeys(reason for reason in why.values() if reason)
+    lines = {reason: [name for name, its in why.items() if its == reason] for reason in reasons}
+    return [
+        reason if len(names) == len(why) else f"{', '.join(names)}: {reason}"
+        for reason, names in lines.items()
+    ]
+
+
+def _fill(ax: "Axes", line: Curves, around: "Interval", colour: str) -> tuple[str, str]:
+    """Shade an interval; return what it is, and why it lacks or has gaps, in words."""
     there = np.isfinite(around.low)
     if there.any():
         beside = np.concatenate([[False], there, [False]])
@@ -279,10 +296,10 @@ def _fill(ax: "Axes", line: Curves, around: "Interval", colour: str) -> str:
                 ax.plot(line.budgets, edge, color=colour, linewidth=0.6, alpha=0.55)
         text = f"{100 * around.level:.4g} % {BANDS[around.method]} over {counted(around.units, 'input')}"
         none = int((~there).sum())
-        return text + (f", none at {none} of {counted(len(there), 'budget')} (all agree)" if none else "")
+        return text, f"no band at {none} of {counted(len(there), 'budget')} (all agree)" if none else ""
     if around.units < 2:
-        return f"no band: {counted(around.units, 'input')}, an interval needs at least 2"
-    return f"no band: no variance over {counted(around.units, 'input')}"
+        return "", f"no band: {counted(around.units, 'input')}, an interval needs at least 2"
+    return "", f"no band: no variance over {counted(around.units, 'input')}"
 
 
 def _legend(
@@ -298,7 +315,7 @@ def _legend(
         handles.append(Line2D([], [], linestyle="", label=f"no bands: more than {MOST_BANDS} lines"))
     for text, colour in said.items():
         shade = "#808080" if len(lines) > 1 else colour
-        drawn = not text.startswith(("no band", AHEAD))
+        drawn = "no band" not in text and text != AHEAD
         label = textwrap.fill(text, LEGEND // panels)
         handles.append(
             Patch(color=shade, alpha=0.25, linewidth=0, label=label)
@@ -308,7 +325,7 @@ def _legend(
     if handles and corner == "below":
         ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(0.0, -0.13))
     elif handles:
-        ax.legend(handles=handles, loc=corner)
+        ax.legend(handles=handles, loc="lower right")
 
 
 def _finish(ax: "Axes", lines: dict[str, Curves], ends: list[tuple[str, float, float, str]]) -> None:

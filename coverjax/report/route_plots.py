@@ -60,6 +60,13 @@ def plot_answers(
     return ax
 
 
+def _marks(answers: Sequence[Answer]) -> str:
+    """Say what dots, bars and lines of answers are, of those that are drawn."""
+    words = ["bar: all that rows not executed leave possible"] * any(a.kind == "interval" for a in answers)
+    words += ["line: bootstrap limits over tasks"] * any(not math.isnan(a.limit_low) for a in answers)
+    return f"\n({'; '.join(words)})" if words else ""
+
+
 @styled
 def plot_regret(found: TableResult, ax: "Axes | None" = None, *, criterion: float | None = None) -> "Axes":
     """Plot the absolute regret of every router with its limits, and the criterion as a line.
@@ -82,7 +89,8 @@ def plot_regret(found: TableResult, ax: "Axes | None" = None, *, criterion: floa
             transform=ax.get_xaxis_transform(),
         )
     stack = drawable(found.table.stack or "(unnamed)", 24)
-    ax.set_xlabel(f"mean absolute regret, stack {stack}\n({STACK_INTERNAL})")
+    marks = _marks([router.regret for router in found.routers])
+    ax.set_xlabel(f"mean absolute regret, stack {stack}\n({STACK_INTERNAL}){marks}")
     ax.set_xlim(left=min(0.0, ax.get_xlim()[0]))
     return ax
 
@@ -98,8 +106,11 @@ def plot_headroom(found: TableResult, ax: "Axes | None" = None) -> "Axes":
     ax = plot_answers(answers, ax, colours=colours)
     if found.headroom.kind == "point" and found.constant is not None:
         ax.axvspan(found.constant_value.low, found.oracle.low, color=EMPTY, alpha=0.5, linewidth=0, zorder=0)
-        ax.set_title(f"headroom {found.headroom.low:.3f}", fontsize=9.0)
-    ax.set_xlabel(f"mean score ({drawable(found.table.endpoint, 30)})")
+        start = drawable(found.constant, 24)
+        shaded = f"headroom {found.headroom.low:.3f}, shaded: from always {start} to the oracle"
+        ax.set_title(shaded, fontsize=9.0)
+    marks = _marks([answer for _, answer in answers])
+    ax.set_xlabel(f"mean score ({drawable(found.table.endpoint, 30)}){marks}")
     return ax
 
 
@@ -144,7 +155,14 @@ def plot_cost_quality(found: TableResult, ax: "Axes | None" = None) -> "Axes | N
     ax = only_axes(ax)
     keep = undominated(costs, values)
     order = np.flatnonzero(keep)[np.argsort(costs[keep])]
-    ax.plot(costs[order], values[order], color=INK, linewidth=0.9, zorder=1)
+    ax.plot(
+        costs[order],
+        values[order],
+        color=INK,
+        linewidth=0.9,
+        zorder=1,
+        label="front: none is cheaper and better",
+    )
     is_router = np.array([name in routes for name in names])
     ax.scatter(
         costs[~is_router], values[~is_router], s=14, color="#9a9a9a", label="always one team", zorder=2
@@ -157,9 +175,11 @@ def plot_cost_quality(found: TableResult, ax: "Axes | None" = None) -> "Axes | N
         ax.annotate(
             _two_lines(names[i]),
             (costs[i], values[i]),
-            xytext=(5 * side, -3),
+            xytext=(5 * side, -4 * side),
             textcoords="offset points",
             ha="right" if side < 0 else "left",
+            # The front rises to the right: above on the left and below on the right it isn't in the way.
+            va="bottom" if side < 0 else "top",
             fontsize=7.0,
         )
     ax.set_xlabel("mean cost of the routed team")

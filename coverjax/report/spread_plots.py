@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NAME = 48
+TAU = 0.8
 FEWEST_INPUTS = 5
 """With fewer inputs a box says no more than their numbers."""
 
@@ -25,12 +26,20 @@ ROW_INCHES = 0.42
 
 
 def worth_drawing(curves: Mapping[str, Curves]) -> bool:
-    """Whether there are enough inputs for boxes."""
-    return bool(curves) and all(line.used.sum() >= FEWEST_INPUTS for line in curves.values())
+    """Whether there are enough inputs for boxes, and a difference between any of them."""
+    if not curves or any(line.used.sum() < FEWEST_INPUTS for line in curves.values()):
+        return False
+    every = np.concatenate([_means(line, TAU) for line in curves.values()])
+    return bool(np.ptp(every) > 1e-9 * every.max())
+
+
+def _means(line: Curves, tau: float) -> np.ndarray:
+    """Mean of min(T(tau), K) of each input in use, sorted."""
+    return np.sort(np.asarray(time_to_coverage(line, tau).mean)[line.used])
 
 
 @styled
-def time_by_input_figure(curves: Mapping[str, Curves], tau: float = 0.8) -> "Figure":
+def time_by_input_figure(curves: Mapping[str, Curves], tau: float = TAU) -> "Figure":
     """Draw `plot_time_by_input` in a figure of its own, as high as it has lines."""
     beside = 0.066 * max(len(drawable(name, NAME)) for name in curves)
     figure = new_figure(4.6 + beside, 1.6 + ROW_INCHES * len(curves))
@@ -39,17 +48,19 @@ def time_by_input_figure(curves: Mapping[str, Curves], tau: float = 0.8) -> "Fig
 
 
 @styled
-def plot_time_by_input(curves: Mapping[str, Curves], ax: "Axes", *, tau: float = 0.8) -> "Axes":
+def plot_time_by_input(curves: Mapping[str, Curves], ax: "Axes", *, tau: float = TAU) -> "Axes":
     """Plot, for each line, the spread over inputs of the mean of min(T(tau), K): a box, a diamond and points.
 
     Box: the middle half of the inputs, with the median; whiskers: from the 5th to the 95th percentile;
     diamond: the mean; points: inputs, of many a part evenly chosen by rank.
     """
+    from matplotlib.ticker import MaxNLocator
+
     names = unlike([drawable(name, NAME, middle=True) for name in curves], NAME)
     budget = max(int(line.budgets[-1]) for line in curves.values())
     inputs = {int(line.used.sum()) for line in curves.values()}
     for place, line in enumerate(curves.values()):
-        means = np.sort(np.asarray(time_to_coverage(line, tau).mean)[line.used])
+        means = _means(line, tau)
         if len(means):
             _box(ax, means, place, look(place)["color"])
     ax.set_yticks(range(len(names)), names)
@@ -57,6 +68,7 @@ def plot_time_by_input(curves: Mapping[str, Curves], ax: "Axes", *, tau: float =
     ax.tick_params(axis="y", length=0)
     ax.grid(visible=False, axis="y")
     ax.set_xlim(0.0, 1.02 * budget)
+    ax.xaxis.set_major_locator(MaxNLocator(nbins=10, integer=True))
     ax.set_xlabel(
         f"draws until {tau:.0%} is covered: mean of min(T, {budget:,}) on each input\n"
         "(box 25-75 %, whiskers 5-95 %, diamond: mean)",

@@ -80,6 +80,19 @@ def test_methods_share_rows_and_colours():
     assert (left.get_title(loc="left"), right.get_title(loc="left")) == ("a", "b")
 
 
+def test_a_method_with_fewer_samples_has_a_narrower_panel():
+    """Cells are as wide as its neighbour's, numbers stand below samples only, nothing is cut off."""
+    figure = barcode_figure({"long": random_log(samples=20), "short": random_log(samples=4)})
+    figure.draw_without_rendering()
+    left, right = figure.axes
+    cell = [ax.bbox.width / np.ptp(ax.get_xlim()) for ax in (left, right)]
+    assert cell[0] == pytest.approx(cell[1], rel=0.05)
+    assert right.get_xticks().tolist() == [2, 4]
+    assert right.get_title(loc="left") == "short"
+    for text in (left.xaxis.label, right.xaxis.label, *right.get_xticklabels()):
+        assert text.get_window_extent().x1 <= figure.bbox.x1
+
+
 def test_more_methods_than_fit_are_said():
     figure = barcode_figure({f"m{i}": random_log(seed=i) for i in range(6)})
     assert len(figure.axes) == 4

@@ -1,5 +1,7 @@
 """Coverage against correctness, drawn."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from sample_logs import flagged_log
@@ -28,3 +30,17 @@ def test_other_utilities_and_wrong_ones():
     assert [text.get_text() for text in ax.texts] == ["k = 8"]
     with pytest.raises(cj.InputError, match="pass_at_k: must be a utility of the curves"):
         cj.plot_coverage_against_correctness(curves)
+
+
+def test_dots_at_the_top_are_whole_and_thin_lines_are_explained():
+    """All but one sample solves its input: pass@k goes from just below 1 to 1, and that is no cliff."""
+    log = flagged_log(seed=1)
+    solved = dataclasses.replace(log, correct=np.arange(log.correct.size).reshape(log.correct.shape) > 0)
+    ax = cj.plot_coverage_against_correctness(cj.utility_curves(solved), level=0.9)
+    low, high = ax.get_ylim()
+    assert high - low == pytest.approx(0.1, rel=0.05)
+    assert high - 1.0 > 0.005
+    assert "thin lines there: 90 % t-intervals over inputs" in ax.get_xlabel()
+    one = cj.plot_coverage_against_correctness(cj.utility_curves(solved.take([0])))
+    assert "thin lines" not in one.get_xlabel()
+    assert "dots: k = 1, 2, 4" in one.get_xlabel()

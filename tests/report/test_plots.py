@@ -11,7 +11,8 @@ from sample_logs import random_log
 
 import coverjax as cj
 from coverjax.inference.units import Interval
-from coverjax.report.plots import MOST_BANDS
+from coverjax.report.plots import MOST_BANDS, band_notes
+from coverjax.report.spread_plots import time_by_input_figure, worth_drawing
 from coverjax.report.style import new_figure
 
 CURVES = cj.estimate(random_log(), include=("default", "count_law"))
@@ -200,5 +201,34 @@ def test_no_band_is_drawn_where_there_is_no_interval():
     assert [segment[0][0] for bar in bars for segment in bar.get_segments()] == [2.0]
     corners = np.concatenate([path.vertices[:, 0] for area in areas for path in area.get_paths()])
     assert (corners.min(), corners.max()) == (4.0, 5.0)
-    told = ax.get_legend().get_texts()[0].get_text()
-    assert told == "95 % simultaneous band over 6 inputs, none at 3 of 6 budgets (all agree)"
+    told = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert told == ["95 % simultaneous band over 6 inputs", "no band at 3 of 6 budgets (all agree)"]
+
+
+def test_the_legend_names_the_lines_whose_bands_have_gaps():
+    whole, gaps = (cj.estimate(random_log(seed=i)) for i in range(2))
+    mean = gaps.mean().coverage[0]
+    ends = np.where(np.arange(len(mean)) < 1, np.nan, 0.3)
+    torn = Interval(ends, ends + 0.1, mean, ends, 6, 6, 0.95, "band", 2.0, np.isnan(ends), ())
+    around = dataclasses.replace(torn, low=mean - 0.1, high=mean + 0.1, flagged=np.zeros(len(mean), bool))
+    ax = cj.plot_coverage({"a": whole, "b": gaps}, intervals={"a": around, "b": torn})
+    told = [text.get_text() for text in ax.get_legend().get_texts()]
+    gap = f"no band at 1 of {len(mean)} budgets (all agree)"
+    assert told == ["95 % simultaneous band over 6 inputs", f"b: {gap}"]
+    assert band_notes({"a": gap, "b": gap}) == [gap]
+    assert band_notes({"a": "", "b": ""}) == []
+    assert band_notes({"a": "x", "b": "y", "c": "x"}) == ["a, c: x", "b: y"]
+
+
+def test_times_that_are_all_the_same_are_not_drawn():
+    """Nothing reaches 80 % within K: every input has K, and boxes would show a line."""
+    nothing = cj.SampleLog.from_arrays(np.zeros((8, 3, 2), bool))
+    same = cj.estimate(nothing, include=("default", "count_law"))
+    assert not worth_drawing({"a": same, "b": same})
+    assert worth_drawing({"a": same, "b": CURVES})
+    assert not worth_drawing({})
+
+
+def test_draws_are_counted_in_whole_numbers():
+    ax = time_by_input_figure({"a": CURVES}).axes[0]
+    assert all(tick == int(tick) for tick in ax.get_xticks())

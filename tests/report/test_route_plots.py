@@ -45,8 +45,39 @@ def test_headroom_is_shaded_only_where_it_is_a_point(found, rng):
     table = OutcomeTable.from_arrays(rng.random((20, 3)))
     complete = evaluate_table(table, {"a": np.zeros(20, np.int64)}, Inference(replicates=200))
     ax = plot_headroom(complete)
-    assert ax.get_title(loc="left") == f"headroom {complete.headroom.low:.3f}"
+    start = f"headroom {complete.headroom.low:.3f}, shaded: from always {complete.constant} to the oracle"
+    assert ax.get_title(loc="left") == start
     assert len(ax.patches) == 1
+
+
+def test_what_dots_bars_and_lines_are_is_said_of_those_that_are_drawn(found, rng):
+    bar, line = "bar: all that rows not executed leave possible", "line: bootstrap limits over tasks"
+    for ax in (plot_regret(found), plot_headroom(found)):
+        assert ax.get_xlabel().endswith(f"({bar}; {line})")
+    table = OutcomeTable.from_arrays(rng.random((20, 3)))
+    complete = evaluate_table(table, {"a": np.zeros(20, np.int64)}, Inference(replicates=200))
+    assert plot_regret(complete).get_xlabel().endswith(f"({line})")
+    few = OutcomeTable.from_arrays(rng.random((4, 3)))
+    assert "limits" not in plot_regret(evaluate_table(few, {"a": np.zeros(4, np.int64)})).get_xlabel()
+
+
+def test_the_front_is_explained_and_no_name_stands_on_it(rng):
+    """It rises to the right: names stand above it on the left and below it on the right."""
+    costs = np.tile([1.0, 2.0, 3.0], (20, 1))
+    table = OutcomeTable.from_arrays(
+        np.tile([0.2, 0.6, 0.9], (20, 1)) + 0.01 * rng.random((20, 3)), costs=costs
+    )
+    routes = {f"router {team}": np.full(20, team) for team in range(3)}
+    ax = plot_cost_quality(evaluate_table(table, routes, Inference(replicates=50)))
+    assert "front: none is cheaper and better" in [text.get_text() for text in ax.get_legend().get_texts()]
+    ax.figure.draw_without_rendering()
+    x, y = ax.transData.transform(ax.lines[0].get_xydata()).T
+    for text in ax.texts:
+        box = text.get_window_extent()
+        across = np.linspace(box.x0, box.x1, 50)
+        across = across[(across >= x[0]) & (across <= x[-1])]
+        front = np.interp(across, x, y)
+        assert (front > box.y1).all() or (front < box.y0).all(), text.get_text()
 
 
 def test_execution_counts_what_was_run(found):
