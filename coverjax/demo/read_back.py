@@ -12,6 +12,7 @@ from coverjax.report.figures import write_figures
 from coverjax.report.html import Figure
 from coverjax.report.study import study_log
 from coverjax.report.summary import summary, write_curves
+from coverjax.report.text import file_stem
 
 WORTH = ("pass_at_k", "pass_all_k", "majority_at_k")
 SHOWN = ("coverage", "barcode")
@@ -23,7 +24,7 @@ def read_back(shelf: Shelf, preset: Preset, seed: int, step: Step, found: Mappin
     files, again = [], []
     step("writing the model's samples and reading them back")
     for name, log in found["2"].logs.items():
-        file, declared = f"{name.replace(' ', '-')}.jsonl", "declared.csv"
+        file, declared = f"{file_stem(name)}.jsonl", "declared.csv"
         write_log(log, shelf.path(file))
         write_declared(log, shelf.path(declared))
         # A policy that looked back left an order that means something; independent samples have none.

@@ -1,5 +1,6 @@
 """Text of strangers made fit for one line: labels, method names and paths in tables and figures."""
 
+import re
 import unicodedata
 
 from coverjax.foundation.checks import counted as counted
@@ -33,6 +34,15 @@ def _shown(character: str) -> str:
     if unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co", "Cn"}:
         return "" if character in "\u00ad\u200c\u200d\ufe0e\ufe0f" else ascii(character)[1:-1]
     return character
+
+
+def file_stem(name: str) -> str:
+    """Return the name of a method as part of a file's name: small letters, digits and "-".
+
+    >>> file_stem("no repeat, alive")
+    'no-repeat-alive'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
 def width(text: str) -> int:

@@ -2,6 +2,7 @@
 
 import json
 
+import jax
 import pytest
 
 import coverjax as cj
@@ -47,12 +48,80 @@ def test_an_unfinished_fit_is_not_overwritten(tmp_path, capsys):
     assert (tmp_path / "unfinished-fit.npz").read_bytes() == b"something"
 
 
-def test_a_base_model_has_no_latents_to_force(tmp_path, capsys):
-    path = tmp_path / "base.npz"
-    fitted_base("list_summation").save(path)
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """A folder with a base model, and with the same split into latents that mean nothing."""
+    folder = tmp_path_factory.mktemp("models")
+    base = fitted_base("list_summation")
+    base.save(folder / "base.npz")
+    base.with_latents(jax.random.key(0), 2).save(folder / "split.npz")
+    return folder
+
+
+def test_a_base_model_has_no_latents_to_choose_from(models, monkeypatch, capsys):
+    monkeypatch.chdir(models)
     for words in (["draw", "--latents", "each"], ["evaluate"]):
-        assert main(["sequences", words[0], "--model", str(path), *words[1:]]) == 2
-        assert "this is a base model: factorize it" in capsys.readouterr().err
+        assert main(["sequences", words[0], "--model", "base.npz", *words[1:]]) == 2
+        told = capsys.readouterr()
+        assert told.out == ""
+        assert told.err.endswith(
+            "base.npz: must have latents to choose from; this is a base model: factorize it "
+            "(coverjax sequences factorize --base base.npz --out FOLDER)\n"
+        )
+        assert told.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["draw", "--model", "base.npz", "--inputs", "-2"], "inputs: must be a whole number >= 1; got -2"),
+        (["draw", "--model", "base.npz", "--samples", "0"], "samples: must be a whole number >= 1; got 0"),
+        (
+            ["draw", "--model", "base.npz", "--temperature", "-1"],
+            "temperature: must be a number >= 0; got -1",
+        ),
+        (["draw", "--model", "base.npz", "--top-p", "0"], "top_p: must be a share in (0, 1]; got 0"),
+        (
+            ["draw", "--model", "base.npz", "--task", "multi_task"],
+            "task: must be written in the words of the model, which was fitted to list_summation; multi_task "
+            "also has '*', 'a', 'b', 'c', 'd', 'e' and 9 more",
+        ),
+        (
+            ["evaluate", "--model", "split.npz", "--development", "0"],
+            "development: must be a whole number >= 1",
+        ),
+        (["evaluate", "--model", "split.npz", "--test", "-3"], "test: must be a whole number >= 1; got -3"),
+        (
+            ["evaluate", "--model", "split.npz", "--samples", "0"],
+            "samples: must be a whole number >= 1; got 0",
+        ),
+        (["evaluate", "--model", "split.npz", "--trials", "0"], "trials: must be a whole number >= 1; got 0"),
+        (["evaluate", "--model", "split.npz", "--budget", "0"], "budget: must be a whole number >= 1; got 0"),
+        (
+            ["evaluate", "--model", "split.npz", "--level", "1"],
+            "level: must lie strictly between 0 and 1; got 1",
+        ),
+        (["evaluate", "--model", "split.npz", "--policies", "best"], "policies: must be of no repeat, "),
+        (
+            ["evaluate", "--model", "split.npz", "--base", "split.npz"],
+            "base: must be a base model; this one has 2 latents already",
+        ),
+    ],
+)
+def test_what_can_not_be_asked_of_a_model_is_refused_before_anything_is_drawn(
+    words, said, models, monkeypatch, capsys
+):
+    def drawn(*given, **more):
+        raise AssertionError("something was drawn")
+
+    monkeypatch.chdir(models)
+    monkeypatch.setattr("coverjax.sequences.decoding._sample", drawn)
+    assert main(["sequences", *words, "--out", "new"]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert said in told.err
+    assert told.err.count("\n") == 1
+    assert not (models / "new").exists()
 
 
 def test_help_names_every_verb(capsys):
@@ -110,3 +179,22 @@ def test_fit_and_factorize_write_what_they_say(tmp_path, capsys):
     for folder in (base, split):
         assert sorted(path.name for path in folder.iterdir()) == ["history.csv", "model.npz", "summary.json"]
         assert (folder / "history.csv").read_text().splitlines()[0] == "step,loss,held_out"
+
+
+@pytest.mark.slow
+def test_files_of_an_earlier_evaluation_go(models, tmp_path, monkeypatch, capsys):
+    """With fewer policies no log is left that the new summary says nothing of; other files stay."""
+    monkeypatch.chdir(models)
+    few = ["--development", "2", "--test", "2", "--samples", "1", "--trials", "1", "--budget", "2"]
+    words = ["sequences", "evaluate", "--model", "split.npz", "--out", str(tmp_path), *few]
+    (tmp_path / "mine.txt").write_text("stays")
+    assert main([*words, "--policies", "no repeat", "no repeat, alive"]) == 0
+    assert (tmp_path / "log-no-repeat-alive.jsonl").exists()
+    assert main([*words, "--policies", "no repeat"]) == 0
+    capsys.readouterr()
+    names = {path.name for path in tmp_path.iterdir()}
+    logs = {"log-router-iid.jsonl", "log-no-repeat.jsonl"}
+    figures = {"exploration.png", "exploration.svg"}
+    assert names == {"mine.txt", "summary.json", "curves.csv", "declared.csv", *logs, *figures}
+    document = json.loads((tmp_path / "summary.json").read_text())
+    assert set(document["methods"]) == {"router iid", "no repeat"}

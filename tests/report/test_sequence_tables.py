@@ -11,7 +11,13 @@ import coverjax as cj
 from coverjax.inference.intervals import mean_interval
 from coverjax.metrics import gain_report
 from coverjax.report.plain import to_json
-from coverjax.report.sequence_tables import gain_interval, study_document, study_text
+from coverjax.report.sequence_tables import (
+    evaluation_files,
+    gain_interval,
+    study_document,
+    study_text,
+    write_study,
+)
 from coverjax.sequences.evaluation import evaluate
 from coverjax.sequences.exploration import Exploration
 from coverjax.sequences.forced import ForcedSamples
@@ -123,3 +129,27 @@ def test_the_text_shows_an_interval_only_where_there_is_one(study):
     assert lines["base iid"].rstrip().endswith(" 0.000")
     assert lines["no repeat"].count("[") == 2
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_what_has_no_number_is_none_in_the_text(study):
+    family = study.evaluation.families["all"]
+    nothing = dataclasses.replace(family.unique_share, mean=np.array([np.nan]), low=np.array([np.nan]))
+    evaluation = dataclasses.replace(
+        study.evaluation, families={"all": dataclasses.replace(family, unique_share=nothing)}
+    )
+    text = " ".join(study_text(dataclasses.replace(study, evaluation=evaluation), 0.9).split())
+    assert "unique share none, local coverage" in text
+    assert "nan" not in text
+
+
+def test_files_of_a_study_have_plain_names_that_are_known_beforehand(study, tmp_path):
+    log = cj.SampleLog.from_arrays(np.ones((2, 3, 4), bool))
+    curves = {"no repeat, alive": study.exploration.curves["no repeat"]}
+    names = ("curves", "predicted", "gains", "logs")
+    explored = dataclasses.replace(
+        study.exploration, **(dict.fromkeys(names, curves) | {"logs": {"no repeat, alive": log}})
+    )
+    written = write_study(dataclasses.replace(study, exploration=explored), "{}", tmp_path, 0.9)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(written)
+    assert "log-no-repeat-alive.jsonl" in written
+    assert set(written) == set(evaluation_files(curves))
