@@ -262,7 +262,9 @@ def test_a_corpus_holds_no_input_that_is_held_out(subject):
 
 
 def test_latents_by_default_are_a_few_more_than_strategies(subject):
+    """As the documentation has it: of a mixture, for all its families."""
     assert default_latents(subject) == 7
+    assert default_latents(task("multi_task")) == 35
 
 
 @pytest.mark.slow
@@ -304,6 +306,12 @@ def test_objectives_that_measure_against_a_base_need_one(subject):
 def test_a_base_of_another_task_is_refused(base):
     with pytest.raises(InputError, match="base: must be a model of base_conversion"):
         factorize(jax.random.key(0), task("base_conversion"), base[0], **TINY)
+
+
+def test_a_base_that_has_latents_is_refused(subject, base):
+    model = base[0].with_latents(jax.random.key(1), 3)
+    with pytest.raises(InputError, match="base: must be a base model; this one has 3 latents already"):
+        factorize(jax.random.key(0), subject, model, **TINY)
 
 
 def test_a_rate_that_is_too_large_is_named(subject):
