@@ -12,7 +12,6 @@ from coverjax.corrections.competence import Competence
 from coverjax.foundation.checks import InputError, one_of
 from coverjax.inference.of_curves import curve_interval
 from coverjax.inference.units import Interval
-from coverjax.report.plots import band_notes
 from coverjax.report.style import (
     EMPTY,
     INK,
@@ -25,7 +24,7 @@ from coverjax.report.style import (
     save_figures,
     styled,
 )
-from coverjax.report.text import counted, unlike
+from coverjax.report.text import band_notes, counted, unlike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

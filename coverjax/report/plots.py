@@ -13,7 +13,7 @@ from coverjax.inference.units import Interval
 from coverjax.metrics import time_to_coverage
 from coverjax.report.extrapolated import first_extrapolated
 from coverjax.report.style import drawable, label_ends, look, only_axes, styled
-from coverjax.report.text import counted, unlike
+from coverjax.report.text import band_notes, counted, unlike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -256,20 +256,6 @@ def _wants_band(line: Curves, band: str, intervals: "Mapping[str, Interval] | No
     """Whether a line is to have a band: "auto" gives one to curves estimated from a log only."""
     estimated = line.provenance.get("kind") == "estimated"
     return intervals is not None or (estimated if band == "auto" else band != "none")
-
-
-def band_notes(why: Mapping[str, str]) -> list[str]:
-    """Say why bands lack or have gaps: whose, where that is not so of every line.
-
-    Args:
-        why: the reason by the name of the line, "" where its band is whole.
-    """
-    reasons = dict.fromkeys(reason for reason in why.values() if reason)
-    lines = {reason: [name for name, its in why.items() if its == reason] for reason in reasons}
-    return [
-        reason if len(names) == len(why) else f"{', '.join(names)}: {reason}"
-        for reason, names in lines.items()
-    ]
 
 
 def _fill(ax: "Axes", line: Curves, around: "Interval", colour: str) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Mapping
 
 from coverjax.foundation.checks import counted as counted
 
@@ -43,6 +44,20 @@ def file_stem(name: str) -> str:
     'no-repeat-alive'
     """
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+def band_notes(why: Mapping[str, str]) -> list[str]:
+    """Say why bands lack or have gaps: whose, where that is not so of every line.
+
+    Args:
+        why: the reason by the name of the line, "" where its band is whole.
+    """
+    reasons = dict.fromkeys(reason for reason in why.values() if reason)
+    lines = {reason: [name for name, its in why.items() if its == reason] for reason in reasons}
+    return [
+        reason if len(names) == len(why) else f"{', '.join(names)}: {reason}"
+        for reason, names in lines.items()
+    ]
 
 
 def width(text: str) -> int:

@@ -11,9 +11,10 @@ from sample_logs import random_log
 
 import coverjax as cj
 from coverjax.inference.units import Interval
-from coverjax.report.plots import MOST_BANDS, band_notes
+from coverjax.report.plots import MOST_BANDS
 from coverjax.report.spread_plots import time_by_input_figure, worth_drawing
 from coverjax.report.style import new_figure
+from coverjax.report.text import band_notes
 
 CURVES = cj.estimate(random_log(), include=("default", "count_law"))
 
