@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from coverjax.foundation import rng
-from coverjax.foundation.checks import InputError, shown
+from coverjax.foundation.checks import InputError, shown, whole_number
 from coverjax.foundation.precision import float64_kernel
 from coverjax.foundation.shapes import bucket
 from coverjax.model.law import OutcomeLaw
@@ -24,12 +24,12 @@ def uniform(inputs: int, strategies: int) -> OutcomeLaw:
     >>> uniform(1, 4).probs.tolist()
     [[0.25, 0.25, 0.25, 0.25]]
     """
-    return _same_row(inputs, np.ones(_size("strategies", strategies)))
+    return _same_row(inputs, np.ones(whole_number("strategies", strategies)))
 
 
 def zipf(inputs: int, strategies: int, exponent: float = 1.0) -> OutcomeLaw:
     """Return Zipf's law, p_s proportional to s^-exponent for s = 1..M."""
-    ranks = np.arange(1, _size("strategies", strategies) + 1, dtype=np.float64)
+    ranks = np.arange(1, whole_number("strategies", strategies) + 1, dtype=np.float64)
     logs = -_number("exponent", exponent) * np.log(ranks)
     return _same_row(inputs, np.exp(logs - logs.max()))
 
@@ -38,13 +38,13 @@ def geometric(inputs: int, strategies: int, ratio: float = 0.5) -> OutcomeLaw:
     """Return the geometric law, p_s proportional to ratio^s for s = 0..M-1, ratio > 0."""
     if not _number("ratio", ratio) > 0.0:
         raise InputError(f"ratio: must be above 0; got {ratio!r}")
-    logs = math.log(ratio) * np.arange(_size("strategies", strategies))
+    logs = math.log(ratio) * np.arange(whole_number("strategies", strategies))
     return _same_row(inputs, np.exp(logs - logs.max()))
 
 
 def two_tier(inputs: int, common: int, rare: int, common_mass: float) -> OutcomeLaw:
     """Return a law of `common` strategies that share `common_mass` equally and `rare` ones the rest."""
-    common, rare = _size("common", common), _size("rare", rare)
+    common, rare = whole_number("common", common), whole_number("rare", rare)
     mass = _share("common_mass", common_mass)
     return _same_row(inputs, np.repeat([mass / common, (1.0 - mass) / rare], [common, rare]))
 
@@ -59,7 +59,7 @@ def dirichlet(key: jax.Array, inputs: int, strategies: int, concentration: Any =
         concentration: above 0, one number or one per strategy. Small ones concentrate each law on few
             strategies.
     """
-    inputs, strategies = _size("inputs", inputs), _size("strategies", strategies)
+    inputs, strategies = whole_number("inputs", inputs), whole_number("strategies", strategies)
     alpha = np.asarray(concentration, dtype=np.float64)
     if alpha.shape not in ((), (strategies,)) or not (np.isfinite(alpha) & (alpha > 0)).all():
         raise InputError(
@@ -100,8 +100,8 @@ def confusion(
         latents: their number, as many as strategies when None. Latent z >= M is a twin of latent z mod M;
             with fewer than M, the last strategies are found by mistake only.
     """
-    inputs, strategies = _size("inputs", inputs), _size("strategies", strategies)
-    latents = strategies if latents is None else _size("latents", latents)
+    inputs, strategies = whole_number("inputs", inputs), whole_number("strategies", strategies)
+    latents = strategies if latents is None else whole_number("latents", latents)
     eps = _share("eps", eps)
     if strategies == 1 and eps > 0.0:
         raise InputError(
@@ -126,7 +126,7 @@ def collapsed(law: OutcomeLaw, latents: int, router: Any = None) -> RouterGenera
         latents: number of latents.
         router: r(z), [latents] or [inputs, latents]; uniform when None.
     """
-    latents = _size("latents", latents)
+    latents = whole_number("latents", latents)
     generator = np.repeat(law.probs[:, None], latents, axis=1)
     return RouterGenerator(
         _weights(router, law.inputs, latents),
@@ -188,13 +188,7 @@ def _weights(router: Any, inputs: int, latents: int) -> np.ndarray:
 
 def _same_row(inputs: int, weights: np.ndarray) -> OutcomeLaw:
     row = weights / weights.sum()
-    return OutcomeLaw.from_probs(np.broadcast_to(row, (_size("inputs", inputs), len(row))))
-
-
-def _size(name: str, value: int) -> int:
-    if isinstance(value, bool) or value != int(value) or value < 1:
-        raise InputError(f"{name}: must be a whole number >= 1; got {shown(value)}")
-    return int(value)
+    return OutcomeLaw.from_probs(np.broadcast_to(row, (whole_number("inputs", inputs), len(row))))
 
 
 def _number(name: str, value: float) -> float:

@@ -2,32 +2,21 @@
 
 import hashlib
 import math
-import pathlib
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from coverjax.foundation.checks import InputError, file_error, listed, shown
+from coverjax.foundation.toml import read_toml_bytes
 
 
 def read_settings(path: str) -> "tuple[Section, str]":
     """Read a TOML file; return its top table and the SHA-256 of the file.
 
     Raises:
-        InputError: it can't be read, is not UTF-8 or no TOML, with the line where there is one.
+        InputError: it can't be read, or is no TOML, with the line where there is one.
     """
-    try:
-        data = pathlib.Path(path).read_bytes()
-        text = data.decode("utf-8")
-        table = tomllib.loads(text)
-    except OSError as error:
-        raise file_error(path, None, None, f"can't be read: {error.strerror or error}") from None
-    except UnicodeDecodeError as error:
-        raise file_error(path, None, None, f"must be UTF-8 text; {error.reason}") from None
-    except tomllib.TOMLDecodeError as error:
-        line = re.search(r"at line (\d+)", str(error))
-        raise file_error(path, int(line[1]) if line else None, None, f"malformed TOML: {error}") from None
+    table, text, data = read_toml_bytes(path)
     return Section(path, text, table), hashlib.sha256(data).hexdigest()
 
 

@@ -66,7 +66,7 @@ def test_named_teams(tmp_path):
         ('role = "privileged"', 'role = "guest"', r"routers\.role: must be one of candidate.*got 'guest'"),
         ('name = "insider"', 'name = "frozen"', r"routers\.name: must name each router once; 'froz"),
         ("[evidence]", "[evidenc]", r"evidence: must be a table \[evidence\]; it is missing"),
-        ('name = "a study"', "name = ", r"c\.toml:1: malformed TOML"),
+        ('name = "a study"', "name = ", r"c\.toml:1: must be TOML"),
         ("[scores]", "[coverage]\nkind = 'sampled'\n[scores]", r":15: coverage\.kind: a sample needs"),
         ("[scores]", "[coverage]\nsize = 2\n[scores]", r":15: coverage\.size: belongs to sampled coverage"),
     ],
@@ -83,7 +83,7 @@ def test_files_that_can_not_be_read_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"none\.toml: can't be read: No such file"):
         read_contract(tmp_path / "none.toml")
     (tmp_path / "bad.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(InputError, match=r"bad\.toml: must be UTF-8 text"):
+    with pytest.raises(InputError, match=r"bad\.toml: must be TOML in UTF-8"):
         read_contract(tmp_path / "bad.toml")
 
 
