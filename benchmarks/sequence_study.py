@@ -237,7 +237,8 @@ def _curve_row(line: dict[str, Any], names: list[str]) -> str:
         gain = method["gain"]
         told.append(f"{method['coverage'][-1]:.3f} (W: {method['predicted'][-1]:.3f})")
         if name != "base iid" and gain["pooled"] is not None:
-            told[-1] += f", Gain {gain['pooled']:.2f} [{gain['low']:.2f}, {gain['high']:.2f}]"
+            span = "" if gain["low"] is None else f" [{gain['low']:.2f}, {gain['high']:.2f}]"
+            told[-1] += f", Gain {gain['pooled']:.2f}{span}"
     return f"| {line['cell']} | {' | '.join(told)} | {line['chosen']['not seeing outcomes']} |"
 
 
