@@ -188,7 +188,7 @@ def test_tables_and_logs_that_are_labelled(folder, capsys):
         ),
         (["raw.jsonl", "--rules", "rules.toml", "--out", "raw.jsonl"], "must be another file than the log"),
         (["none.jsonl", "--rules", "rules.toml"], "none.jsonl: no such file"),
-        (["raw.jsonl", "--rules", "none.toml"], "none.toml: no such file"),
+        (["raw.jsonl", "--rules", "none.toml"], "none.toml: can't be read: No such file"),
         (
             ["raw.jsonl", "--rules", "rules.toml", "--against", "twice.csv"],
             "twice.csv:3: sample: must be another number for each sample; 0 stands twice for the input",
