@@ -1,11 +1,9 @@
 """What `coverjax sequences evaluate` prints and writes of continuous latents: what they tell, the curves."""
 
-import math
 import pathlib
 from typing import Any
 
 from coverjax._version import __version__
-from coverjax.inference.of_curves import curve_interval
 from coverjax.report.plain import interval_point, numbers, write_json
 from coverjax.report.plots import plot_coverage
 from coverjax.report.sequence_tables import (
@@ -13,8 +11,8 @@ from coverjax.report.sequence_tables import (
     FLAT,
     NAME,
     curve_facts,
-    gain_interval,
     model_facts,
+    told_end,
     told_point,
     write_explored,
 )
@@ -95,14 +93,8 @@ def _curves_text(study: ContinuousStudy, level: float) -> str:
     )
     lines.append(f"{fit('method', NAME)} C(K)                 fidelity Gain")
     for name, curves in explored.curves.items():
-        around = curve_interval(curves, level=level)
-        low, high = gain_interval(explored.gains[name], level)
-        span = f"[{around.low[-1]:.3f}, {around.high[-1]:.3f}]" if math.isfinite(around.low[-1]) else ""
-        gained = explored.gains[name].pooled
-        gain = told_point(gained, low, high) if math.isfinite(gained) else "none"
-        lines.append(
-            f"{fit(name, NAME)} {around.mean[-1]:.3f} {span:<14} {study.fidelity[name].mean[0]:<8.3f} {gain}"
-        )
+        end, gain = told_end(curves, explored.gains[name], level)
+        lines.append(f"{fit(name, NAME)} {end} {study.fidelity[name].mean[0]:<8.3f} {gain}")
     return "\n".join(lines)
 
 

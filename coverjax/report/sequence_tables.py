@@ -238,6 +238,13 @@ def told_point(mean: float, low: float, high: float) -> str:
     return f"{mean:.3f}" + (f" [{low:.3f}, {high:.3f}]" if math.isfinite(low) else "")
 
 
+def told_end(curves: Curves, gain: GainReport, level: float) -> tuple[str, str]:
+    """Return C(K) with its interval, as wide as its column, and Gain with its own."""
+    around = curve_interval(curves, level=level)
+    end = told_point(around.mean[-1], around.low[-1], around.high[-1])
+    return f"{end:<20}", told_point(gain.pooled, *gain_interval(gain, level))
+
+
 def _latents_text(name: str, found: FamilyEvaluation) -> str:
     said = (
         f"{name}, {counted(found.inputs, 'development input')}: fidelity {_told(found.fidelity)}, agreement "
@@ -267,16 +274,9 @@ def _curves_text(study: Study, level: float) -> str:
     )
     lines.append(f"{fit('method', NAME)} sees     C(K)                 predicted Gain")
     for name, curves in explored.curves.items():
-        around = curve_interval(curves, level=level)
-        low, high = gain_interval(explored.gains[name], level)
-        span = f"[{around.low[-1]:.3f}, {around.high[-1]:.3f}]" if math.isfinite(around.low[-1]) else ""
+        end, gain = told_end(curves, explored.gains[name], level)
         promised = explored.predicted[name].mean().coverage[0, -1]
-        gained = explored.gains[name].pooled
-        gain = told_point(gained, low, high)
-        lines.append(
-            f"{fit(name, NAME)} {explored.sees[name]:<8} {around.mean[-1]:.3f} {span:<14} "
-            f"{promised:<9.3f} {gain}"
-        )
+        lines.append(f"{fit(name, NAME)} {explored.sees[name]:<8} {end} {promised:<9.3f} {gain}")
     best = f"Best by W on the development inputs: {explored.chosen}; not seeing outcomes: "
     return "\n".join(lines + wrapped(best + explored.chosen_unseeing, COLUMNS))
 

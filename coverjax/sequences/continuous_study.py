@@ -4,7 +4,6 @@ import dataclasses
 from collections.abc import Sequence
 
 import jax
-import numpy as np
 
 from coverjax.inference.bounded import bounded_interval
 from coverjax.inference.units import Interval
@@ -16,7 +15,7 @@ from coverjax.sequences.continuous_exploration import (
     explore_continuous,
 )
 from coverjax.sequences.language_model import LanguageModel
-from coverjax.sequences.roles import inputs_of
+from coverjax.sequences.roles import held_out_inputs
 from coverjax.sequences.tasks.base import Task
 
 
@@ -67,12 +66,10 @@ def judged_continuous(
         level: nominal level of the intervals.
 
     Raises:
-        InputError: as of `explore_continuous`.
+        InputError: as of `held_out_inputs` and `explore_continuous`.
     """
     using, agreeing, exploring = jax.random.split(key, 3)
-    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
-    known = inputs_of(subject, rng, development, "development")
-    unseen = inputs_of(subject, rng, test, "test")
+    known, unseen = held_out_inputs(key, subject, development, test, level)
     explored = explore_continuous(
         exploring,
         model,

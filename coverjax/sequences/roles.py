@@ -3,9 +3,10 @@
 import hashlib
 from typing import Any
 
+import jax
 import numpy as np
 
-from coverjax.foundation.checks import InputError, one_of, whole_number
+from coverjax.foundation.checks import InputError, fraction, one_of, whole_number
 from coverjax.sequences.tasks.base import Task
 
 ROLES = ("fit", "development", "test")
@@ -47,3 +48,18 @@ def inputs_of(task: Task, rng: np.random.Generator, count: int, wanted: str) -> 
             f"inputs: {task.name} seems to have only {len(found)} {wanted} inputs; ask for fewer than {count}"
         )
     return list(found.values())
+
+
+def held_out_inputs(
+    key: jax.Array, task: Task, development: int, test: int, level: float
+) -> tuple[list[Any], list[Any]]:
+    """Draw what a model is judged on: inputs of development and of test.
+
+    Raises:
+        InputError: a number below 1, more inputs than the task has, or a level that is none.
+    """
+    whole_number("development", development)
+    whole_number("test", test)
+    fraction("level", level)
+    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
+    return inputs_of(task, rng, development, "development"), inputs_of(task, rng, test, "test")

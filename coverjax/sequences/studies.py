@@ -8,13 +8,13 @@ from typing import Any
 import jax
 import numpy as np
 
-from coverjax.foundation.checks import fraction, whole_number
+from coverjax.foundation.checks import whole_number
 from coverjax.sequences.evaluation import Evaluation, evaluate
 from coverjax.sequences.exploration import POLICIES, Exploration, explore, forced_samples, require_settings
 from coverjax.sequences.fitting import factorize
 from coverjax.sequences.generation import router_probs
 from coverjax.sequences.language_model import LanguageModel
-from coverjax.sequences.roles import inputs_of
+from coverjax.sequences.roles import held_out_inputs
 from coverjax.sequences.tasks.base import Task
 from coverjax.sequences.tasks.registry import task
 
@@ -136,16 +136,12 @@ def judged(
         InputError: a model without latents or a base with them, a number below 1, an unknown policy, or more
             inputs than the task has.
     """
-    for name, count in (("development", development), ("test", test), ("samples", samples)):
-        whole_number(name, count)
-    fraction("level", level)
+    whole_number("samples", samples)
     require_settings(policies, trials, budget)
     if base is not None:
         base.require_base(subject)
     forcing, exploring = jax.random.split(key)
-    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
-    known = inputs_of(subject, rng, development, "development")
-    unseen = inputs_of(subject, rng, test, "test")
+    known, unseen = held_out_inputs(key, subject, development, test, level)
     forced, drawn = forced_samples(forcing, model, subject, known, samples)
     by_family = {subject.family(x): subject.frequencies_of(x) for x in known}
     reference: Any = by_family if len(by_family) > 1 else next(iter(by_family.values()))

@@ -9,7 +9,7 @@ import pytest
 import coverjax as cj
 from coverjax.cli.main import main
 from coverjax.foundation.checks import InputError
-from coverjax.sequences import continuous_exploration, generation
+from coverjax.sequences import continuous_exploration, continuous_study, generation
 from coverjax.sequences.collapse import latent_agreement, latent_use
 from coverjax.sequences.continuous_exploration import (
     DRAWS,
@@ -225,3 +225,17 @@ def test_a_run_s_text_depends_on_its_own_names_only(subject, base, model, plain,
     part = draw_runs(jax.random.clone(told), model, subject, plain[1:3], z[1:, :1, :2])
     np.testing.assert_array_equal(whole.matches[1:, :1, :2], part.matches)
     assert whole.ordered
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"level": 1.0}, "level: must lie strictly between 0 and 1"),
+        ({"development": 0}, "development: must be a whole number >= 1; got 0"),
+        ({"test": True}, "test: must be a whole number >= 1; got True"),
+    ],
+)
+def test_judging_is_refused_before_anything_is_drawn(subject, model, key, monkeypatch, settings, message):
+    monkeypatch.setattr(continuous_study, "explore_continuous", None)
+    with pytest.raises(InputError, match=message):
+        continuous_study.judged_continuous(key, subject, model, **settings)
