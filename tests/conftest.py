@@ -9,8 +9,10 @@ import pathlib
 import zlib
 
 import jax
+import matplotlib.figure
 import numpy as np
 import pytest
+from whole_figures import cut_off
 
 jax.config.update("jax_enable_x64", os.environ.get("COVERJAX_X64") == "1")
 jax.config.update("jax_platforms", os.environ.get("JAX_PLATFORMS", "cpu"))
@@ -29,6 +31,22 @@ def restored_config():
     for name, value in before.items():
         jax.config.update(name, value)
     assert not changed, f"a test or the library changed {changed}"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def whole_figures():
+    """Look at every figure that a test writes: nothing on it may be cut off."""
+    write = matplotlib.figure.Figure.savefig
+
+    def savefig(figure, place, **settings):
+        write(figure, place, **settings)
+        if str(place).endswith(".png"):
+            figure.draw_without_rendering()  # in the figure's own resolution, which the words are measured in
+            assert cut_off(figure) == [], place
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(matplotlib.figure.Figure, "savefig", savefig)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -150,7 +150,7 @@ def plot_concepts(run: Competence, ax: "Axes | None" = None) -> "Axes":
     ax.set_title(what if len(rows) == len(run.concepts) else f"{len(rows)} of {what}, evenly chosen")
     figure = ax.get_figure(root=True)
     assert figure is not None
-    figure.colorbar(image, ax=ax, label="fraction of the expected tokens", shrink=0.7)
+    figure.colorbar(image, ax=ax, label="fraction of the\nexpected tokens", shrink=0.7)
     return ax
 
 
@@ -166,7 +166,7 @@ def plot_difference(found: SystemsComparison, ax: "Axes | None" = None) -> "Axes
     ax.set_ylabel("difference a - b, fraction of tokens")
     told = f"paired over {counted(curve.inputs, 'concept')}, {100 * curve.level:.4g} % simultaneous band"
     none = int(np.isnan(low).sum())
-    ax.set_title(told + (f" (none at {none} of {len(low)} points)" if none else ""))
+    ax.set_title(told + (f"\n(none at {none} of {len(low)} points)" if none else ""))
     ax.set_xlabel("corrections taught, k")
     _whole_ticks(ax)
     return ax

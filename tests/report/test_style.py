@@ -91,7 +91,7 @@ def test_spread_apart_keeps_order_gap_and_limits(rng):
     ["$x^2$ and $\\frac{", "العربية", "שלום", "日本語", "🦄 and 😀", "x" * 10_000, "\ud800\x07", "a\u0301"],
 )
 def test_any_text_is_drawn_without_a_warning(tmp_path, text):
-    figure = new_figure(3.0, 1.0)
+    figure = new_figure(4.0, 1.0)
     ax = figure.subplots()
     ax.set_title(drawable(text))
     save_figure(figure, tmp_path, "figure")
