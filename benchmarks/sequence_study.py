@@ -22,8 +22,9 @@ import numpy as np
 from benchmarks.pages import between
 from coverjax._version import __version__
 from coverjax.report.sequence_tables import study_document
-from coverjax.sequences.fitting import default_latents, factorize, fit_base
+from coverjax.sequences.fitting import default_latents, factorize, fit_base, second_checkpoint
 from coverjax.sequences.language_model import LanguageModel
+from coverjax.sequences.pruning import PRICE
 from coverjax.sequences.studies import judged
 from coverjax.sequences.tasks.registry import task, task_names
 
@@ -38,10 +39,6 @@ SPLIT: dict[str, Any] = {"batch": 64, "every": 50, "warmup": 30}
 LONG, SHORT = 1000, 800
 """Updates of a factorization: to its end, and where objectives are compared: what collapses has done so."""
 
-MANY = 3
-"""Latents a strategy, where strategies are to be told apart: sharing the texts equally among few latents
-makes those that share two strategies choose by input."""
-
 SEEDS = (0, 1, 2)
 COMPARED = ("list_summation", "sorting_algorithms")
 """The families on which all objectives are compared."""
@@ -52,7 +49,12 @@ MEASURES = ("fidelity", "agreement", "total_variation", "unique_share", "local_c
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
-    """One factorization: of which task, with which objective, from where, how long, how fine, which seed."""
+    """One factorization: of which task, with which objective, from where, how long, how fine, which seed.
+
+    Attributes:
+        latents: at the start.
+        pruned: whether those that are not needed are dropped on the way.
+    """
 
     task: str
     objective: str
@@ -60,19 +62,21 @@ class Cell:
     updates: int
     seed: int
     latents: int
+    pruned: bool = False
 
     @property
     def name(self) -> str:
         """Its name in the results."""
         return (
             f"{self.task} {self.objective} from-{self.start} {self.updates}-updates {self.latents}-latents "
-            f"seed-{self.seed}"
+            f"{'pruned ' if self.pruned else ''}seed-{self.seed}"
         )
 
     @property
     def settings(self) -> dict[str, Any]:
         """The settings of its factorization."""
-        return {**SPLIT, "objective": self.objective, "steps": self.updates, "latents": self.latents}
+        settings = {**SPLIT, "objective": self.objective, "steps": self.updates, "latents": self.latents}
+        return settings | ({"prune": PRICE} if self.pruned else {})
 
 
 def cells() -> list[Cell]:
@@ -86,13 +90,16 @@ def cells() -> list[Cell]:
         return [Cell(f, o, start, updates, seed, default_latents(task(f))) for f in names for o in objectives]
 
     def settled(names: Iterable[str], seed: int) -> list[Cell]:
-        return [Cell(f, "balanced", "base", LONG, seed, MANY * len(task(f).strategies())) for f in names]
+        return [
+            Cell(f, "balanced", "base", LONG, seed, default_latents(task(f), pruned=True), True)
+            for f in names
+        ]
 
     def compared(seed: int) -> list[Cell]:
         return some(COMPARED, objectives, "base", SHORT, seed)
 
     rest = [family for family in families if family not in COMPARED]
-    mixtures = [some(["multi_task"], ["balanced"], "base", SHORT, seed) for seed in SEEDS]
+    mixtures = [settled(["multi_task"], seed) for seed in SEEDS]
     first = [settled(families, 0), compared(0), mixtures[0]]
     more = [part for seed in SEEDS[1:] for part in (settled(families, seed), compared(seed))]
     last = [
@@ -147,6 +154,7 @@ def run(cell: Cell, progress: bool) -> dict[str, Any]:
     fitted = time.process_time() - begun
     study = judged(jax.random.key(2000 + cell.seed), subject, model, base)
     checkpoint.unlink()
+    second_checkpoint(checkpoint).unlink(missing_ok=True)
     told = study_document(study, level=0.95)
     del told["traces"]
     return {
@@ -156,6 +164,7 @@ def run(cell: Cell, progress: bool) -> dict[str, Any]:
         "use_by_update": np.round(history["use"], 3).tolist(),
         "steps": history["step"].tolist(),
         "held_out": history["held_out"].round(4).tolist(),
+        "kept": model.latents,
         "cpu_seconds": {"fit": round(fitted), "all": round(time.process_time() - begun)},
         **told,
     }
@@ -191,8 +200,8 @@ def page(lines: list[dict[str, Any]]) -> str:
         for line in bases
     ]
     parts += ["", "### What the latents became (development inputs, 95 % intervals over inputs)", ""]
-    parts += ["| fit | " + " | ".join(MEASURES) + " | collapsed | CPU seconds |"]
-    parts += ["|---" * (len(MEASURES) + 3) + "|"]
+    parts += ["| fit | latents kept | " + " | ".join(MEASURES) + " | collapsed | CPU seconds |"]
+    parts += ["|---" * (len(MEASURES) + 4) + "|"]
     parts += [row for line in fits for row in _latent_rows(line)]
     parts += ["", "### Exploration (test inputs): C(M) of generated text, and Gain over base iid", ""]
     parts += ["| fit | base iid | " + " | ".join(_methods(fits)) + " | chosen, not seeing outcomes |"]
@@ -215,7 +224,8 @@ def _latent_rows(line: dict[str, Any]) -> list[str]:
         ]
         collapsed = "yes" if family["collapsed"] else "no"
         rows.append(
-            f"| {line['cell']}{of} | {' | '.join(told)} | {collapsed} | {line['cpu_seconds']['fit']} |"
+            f"| {line['cell']}{of} | {line.get('kept', 'all')} | {' | '.join(told)} | {collapsed} "
+            f"| {line['cpu_seconds']['fit']} |"
         )
     return rows
 

@@ -80,17 +80,23 @@ class FactorizeOptions(FitOptions):
     objective: Objective = "balanced"
     """What is made small; gaussian makes latents continuous."""
     latents: int | None = None
-    """Number of latents. Default: half as many again as strategies, and one more."""
+    """Number of latents. Default: of balanced three for each strategy of an input, and those that are not
+    needed are dropped; of the others half as many again as strategies, and one more."""
+    prune: float | None = None
+    """balanced: nats a text that a latent must save, or it is dropped after --hold; 0 keeps all. Default:
+    0.05, and 0 where --latents is given."""
     beta: float | None = None
     """Weight of the divergence from the router; of the likelihood in balanced."""
     alpha: float = 0.5
     """global_token: share of the weight that all tokens get alike."""
     gamma: float = 1.0
     """global_token: how much the tokens that surprise the base model stand out."""
-    hold: float = 0.25
-    """Share of the updates in which balanced uses all latents equally; gaussian leaves the KL out."""
-    fade: float = 0.45
-    """Share of the updates after which balanced lets the router alone decide; gaussian has the whole KL."""
+    hold: float | None = None
+    """Share of the updates in which balanced uses all latents equally; gaussian leaves the KL out. Default:
+    0.25, and 0.4 where latents are dropped."""
+    fade: float | None = None
+    """Share of the updates after which balanced lets the router alone decide, gaussian has the whole KL.
+    Default: 0.2 more than --hold; where latents are dropped, at once."""
     dimensions: int = 4
     """gaussian: number of dimensions of a latent."""
     free: float = 0.0
@@ -197,6 +203,7 @@ def _fitted(options: FitOptions, verb: str) -> None:
     _check_fit(options, verb)
     from coverjax.report.plain import to_json, write_json
     from coverjax.report.sequence_tables import fit_document, fit_text, write_fit_history
+    from coverjax.sequences.fitting import second_checkpoint
 
     assert options.out is not None
     with out_folder(options.out) as part, interruptible(options.out, UNFINISHED):
@@ -214,7 +221,8 @@ def _fitted(options: FitOptions, verb: str) -> None:
         )
         text = to_json(told)
         write_json(part / "summary.json", text)
-    (options.out / UNFINISHED).unlink(missing_ok=True)
+    for unfinished in (options.out / UNFINISHED, second_checkpoint(options.out / UNFINISHED)):
+        unfinished.unlink(missing_ok=True)
     finish(
         options.out,
         [MODEL, "history.csv", "summary.json"],
@@ -236,7 +244,7 @@ def _fit(options: FitOptions, unfinished: pathlib.Path) -> tuple[Any, dict[str, 
         return fit_base(key, task(options.task), **given)
     base = None if options.base is None else LanguageModel.read(options.base)
     name = options.task or (base.task if base is not None else "list_summation")
-    more = ("objective", "latents", "beta", "alpha", "gamma", "hold", "fade", "dimensions", "free")
+    more = ("objective", "latents", "prune", "beta", "alpha", "gamma", "hold", "fade", "dimensions", "free")
     given |= {name: getattr(options, name) for name in more}
     return factorize(key, task(name), base, **given)
 

@@ -56,7 +56,8 @@ def fit_document(
     told["loss"] = number(history["loss"][-1])
     told["held_out"] = number(history["held_out"][-1])
     if model.latents:
-        told["use"] = numbers(history["use"][-1])
+        told["use"] = numbers(history["use"][-1, : model.latents])
+        told["dropped"] = history["use"].shape[1] - model.latents
     if model.dimensions:
         told["kl"] = numbers(history["use"][-1])
     return told
@@ -72,8 +73,10 @@ def fit_text(model: LanguageModel, history: dict[str, np.ndarray]) -> str:
         COLUMNS,
     )
     if model.latents:
-        use = " ".join(f"{share:.3f}" for share in history["use"][-1])
-        lines += wrapped(f"Share of the texts of each of {model.latents} latents: {use}", COLUMNS)
+        use = " ".join(f"{share:.3f}" for share in history["use"][-1, : model.latents])
+        begun = history["use"].shape[1]
+        of = f", left of {begun}" if begun > model.latents else ""
+        lines += wrapped(f"Share of the texts of each of {model.latents} latents{of}: {use}", COLUMNS)
     if model.dimensions:
         kl = " ".join(f"{nats:.3f}" for nats in history["use"][-1])
         lines += wrapped(

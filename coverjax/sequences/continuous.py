@@ -9,7 +9,6 @@ the mean over the batch of dimension i, closed; below `free` nats it costs nothi
 """
 
 import math
-from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -30,7 +29,7 @@ BOUND_DRAWS = 16
 def normal_laws(model: LanguageModel, texts: Texts) -> tuple[Normal, Normal]:
     """Return r(z | x) and q(z | x, y) of each text, [texts, dimensions], from one pass without latent."""
     gaussian = _gaussian(model)
-    above = jax.vmap(partial(stream, model.network))(texts.tokens)
+    above = stream(model.network, texts.tokens)
     rows = jnp.arange(len(texts.slots))
     return gaussian.routed(above[rows, texts.slots - 1]), gaussian.encoded(above[rows, texts.ends])
 
@@ -39,7 +38,7 @@ def surprisals_at(
     model: LanguageModel, texts: Texts, z: Float[jax.Array, "texts dimensions"]
 ) -> Float[jax.Array, " texts"]:
     """Return -log g(y | x, z) of each text with its own z, in nats."""
-    told, _ = jax.vmap(partial(text_surprisals, model))(texts.tokens, texts.slots, texts.ends, z)
+    told, _ = text_surprisals(model, texts.tokens, texts.slots, texts.ends, z)
     return told.sum(axis=-1)
 
 

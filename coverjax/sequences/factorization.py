@@ -19,7 +19,6 @@ and the updates those of expectation maximisation of `marginal`, from a start th
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -159,24 +158,24 @@ def batch_loss(
 
 def router_logs(model: LanguageModel, texts: Texts) -> Float[jax.Array, "texts latents"]:
     """Return log r(z | x) of each text's x; y is not seen, what stands before the latent decides."""
-    above = jax.vmap(partial(stream, model.network))(texts.tokens)
+    above = stream(model.network, texts.tokens)
     return latent_logs(model, above[jnp.arange(len(texts.slots)), texts.slots - 1])
 
 
 def all_surprisals(model: LanguageModel, texts: Texts) -> Float[jax.Array, "texts latents length"]:
     """Return the surprisals of each text's tokens under each latent."""
 
-    def under(z: jax.Array, tokens: jax.Array, slot: jax.Array, end: jax.Array) -> jax.Array:
-        return text_surprisals(model, with_latent(model, tokens, slot, z), slot, end)[0]
+    def under(z: jax.Array) -> jax.Array:
+        tokens = with_latent(model, texts.tokens, texts.slots, z)
+        return text_surprisals(model, tokens, texts.slots, texts.ends)[0]
 
-    every = jax.vmap(under, in_axes=(0, None, None, None))
-    latents = jnp.arange(model.latents)
-    return jax.vmap(every, in_axes=(None, 0, 0, 0))(latents, texts.tokens, texts.slots, texts.ends)
+    # One latent after the other: what is computed on the way of one fits into a CPU's cache.
+    return jnp.swapaxes(jax.lax.map(jax.checkpoint(under), jnp.arange(model.latents)), 0, 1)
 
 
 def base_surprisals(model: LanguageModel, texts: Texts) -> Float[jax.Array, "texts length"]:
     """Return the surprisals of each text's tokens with `<none>` in the latent's place."""
-    return jax.vmap(lambda *text: text_surprisals(model, *text)[0])(texts.tokens, texts.slots, texts.ends)
+    return text_surprisals(model, texts.tokens, texts.slots, texts.ends)[0]
 
 
 def _marginal(model: LanguageModel, texts: Texts, key: jax.Array, weights: Weights) -> tuple:
@@ -201,7 +200,7 @@ def _global(model: LanguageModel, texts: Texts, key: jax.Array, weights: Weights
 
 def _encoded(model: LanguageModel, texts: Texts, told: jax.Array, beta: Any) -> tuple:
     """Average over the encoder, which reads y with no latent; one pass gives it and the router."""
-    above = jax.vmap(partial(stream, model.network))(texts.tokens)
+    above = stream(model.network, texts.tokens)
     rows = jnp.arange(len(texts.slots))
     router = latent_logs(model, above[rows, texts.slots - 1])
     encoder = latent_logs(model, above[rows, texts.ends])
@@ -213,8 +212,8 @@ def _balanced(model: LanguageModel, texts: Texts, key: jax.Array, weights: Weigh
     surprisal = all_surprisals(fixed, texts).sum(axis=-1)
     share = responsibilities(surprisal, router_logs(fixed, texts), weights.beta, weights.balance)
     z = jax.random.categorical(key, jnp.log(share), axis=-1)
-    tokens = jax.vmap(with_latent, in_axes=(None, 0, 0, 0))(model, texts.tokens, texts.slots, z)
-    each, above = jax.vmap(partial(text_surprisals, model))(tokens, texts.slots, texts.ends)
+    tokens = with_latent(model, texts.tokens, texts.slots, z)
+    each, above = text_surprisals(model, tokens, texts.slots, texts.ends)
     # The stream before the latent has not seen it: the same pass gives the router.
     router = latent_logs(model, above[jnp.arange(len(z)), texts.slots - 1])
     loss = each.sum(axis=-1) - jnp.sum(share * router, axis=-1)

@@ -2,6 +2,8 @@
 
 import dataclasses
 import math
+import os
+import pathlib
 import sys
 import time
 from typing import Any
@@ -14,8 +16,9 @@ from tqdm import tqdm
 from coverjax.foundation.checks import InputError
 from coverjax.learning.checkpoints import fingerprint, read_checkpoint, write_checkpoint
 from coverjax.sequences.continuous import GAUSSIAN
-from coverjax.sequences.factorization import Texts, Weights, base_surprisals
+from coverjax.sequences.factorization import Texts, Weights, all_surprisals, base_surprisals
 from coverjax.sequences.language_model import LanguageModel, start_model
+from coverjax.sequences.pruning import needed_latents
 from coverjax.sequences.roles import role
 from coverjax.sequences.settings import FitConfig, SplitConfig
 from coverjax.sequences.tasks.base import Sample, Task
@@ -25,6 +28,12 @@ from coverjax.sequences.updates import Program, State, advance, judge, optimiser
 
 JUDGED = 256
 """Texts whose loss is computed at once where nothing is fitted."""
+
+PRUNED_BY = 1024
+"""Texts that latents are pruned by."""
+
+LOOKED_AT = 64
+"""Inputs that are asked how many strategies they have."""
 
 HISTORY = ("step", "loss", "held_out", "seconds", "use")
 
@@ -64,9 +73,10 @@ def factorize(
 
     Returns:
         the model, and a history as of `fit_base`, where "held_out" is of the mixture whatever the objective,
-        with "use" [evaluations, latents], the share of the texts that each latent has. With continuous
-        latents (objective "gaussian") "held_out" is the importance-weighted bound with `BOUND_DRAWS` draws,
-        and "use" [evaluations, dimensions] is the KL of each dimension in nats.
+        with "use" [evaluations, latents], the share of the texts that each latent has. Where latents were
+        pruned, the first columns are those of the model, the others of those that were dropped, 0 from then
+        on. With continuous latents (objective "gaussian") "held_out" is the importance-weighted bound with
+        `BOUND_DRAWS` draws, and "use" [evaluations, dimensions] is the KL of each dimension in nats.
 
     Raises:
         InputError: a setting without a meaning, a base model of another task or one that has latents, or an
@@ -84,7 +94,67 @@ def factorize(
     model = _split_model(starting, task, base, settings, split, lengths)
     if base is not None:
         corpus, held = (_with_base(base, texts) for texts in (corpus, held))
+    if split.price:
+        return _pruned(model, corpus, held, running, settings, split)
     return _Fit(model, corpus, held, running, settings, split).run()
+
+
+def _pruned(
+    model: LanguageModel, corpus: Texts, held: Texts, key: jax.Array, settings: FitConfig, split: SplitConfig
+) -> tuple[LanguageModel, dict[str, np.ndarray]]:
+    """Share the texts equally, drop the latents that are not missed, and go on with the others."""
+    first = round(split.schedule[0] * settings.steps)
+    if not 0 < first < settings.steps:
+        raise InputError(
+            f"hold: must leave updates before and after latents are pruned; got {split.schedule[0]:g} of "
+            f"{settings.steps} updates"
+        )
+    sharing, going = jax.random.split(key)
+    equal = dataclasses.replace(split, prune=0.0, hold=1.0, fade=1.0)
+    before = dataclasses.replace(settings, steps=first)
+    model, begun = _Fit(model, corpus, held, sharing, before, equal).run()
+    kept, _ = needed_latents(_told(model, corpus), split.price)
+    free = dataclasses.replace(split, prune=0.0, hold=0.0, fade=0.0)
+    after = dataclasses.replace(
+        settings,
+        steps=settings.steps - first,
+        checkpoint=None if settings.checkpoint is None else second_checkpoint(settings.checkpoint),
+    )
+    model, gone_on = _Fit(model.with_only(kept), corpus, held, going, after, free).run()
+    return model, _joined(begun, gone_on, kept)
+
+
+def second_checkpoint(checkpoint: str | os.PathLike[str]) -> pathlib.Path:
+    """Return where a fit that prunes keeps what it does after that; what it did before is in the first."""
+    path = pathlib.Path(checkpoint)
+    return path.with_name(f"pruned-{path.name}")
+
+
+def _told(model: LanguageModel, corpus: Texts) -> np.ndarray:
+    """Return -log g(y | x, z) of the first texts under each latent [texts, latents]."""
+    some = Texts(*(part[:PRUNED_BY] for part in corpus))
+    found = np.concatenate([np.asarray(_surprisals(model, part)) for part in in_parts(some)])
+    return found[: len(some.slots)]
+
+
+@jax.jit
+def _surprisals(model: LanguageModel, texts: Texts) -> jax.Array:
+    return all_surprisals(model, texts).sum(axis=-1)
+
+
+def _joined(
+    begun: dict[str, np.ndarray], gone_on: dict[str, np.ndarray], kept: list[int]
+) -> dict[str, np.ndarray]:
+    """Return one history of both parts; the latents that were kept come first."""
+    latents = begun["use"].shape[1]
+    order = [*kept, *(z for z in range(latents) if z not in kept)]
+    later = np.pad(gone_on["use"], ((0, 0), (0, latents - len(kept))))
+    joined = {name: np.concatenate([begun[name], gone_on[name]]) for name in ("loss", "held_out")}
+    joined |= {name: np.concatenate([begun[name], begun[name][-1] + gone_on[name]]) for name in _COUNTED}
+    return joined | {"use": np.concatenate([begun["use"][:, order], later])}
+
+
+_COUNTED = ("step", "seconds")
 
 
 def _split_model(
@@ -96,7 +166,7 @@ def _split_model(
     lengths: tuple[int, int],
 ) -> LanguageModel:
     """Return the model that a factorization starts from."""
-    latents = split.latents or default_latents(task)
+    latents = split.latents or default_latents(task, pruned=split.price > 0)
     named = (task.name, task.vocabulary(), settings.network(), lengths)
     if split.objective == GAUSSIAN:
         starting, entering = jax.random.split(key)
@@ -105,13 +175,18 @@ def _split_model(
     return start_model(key, *named, latents) if base is None else base.with_latents(key, latents)
 
 
-def default_latents(task: Task) -> int:
-    """Return half as many latents again as strategies, and one more: as many as strategies leave one dead.
+def default_latents(task: Task, *, pruned: bool = False) -> int:
+    """Return how many latents a factorization of a task starts with, unless it is told.
 
-    A mixture has those of all its families, 35 for the 23 strategies of `multi_task`: then each can have
-    latents of its own. A latent may stand for one strategy in every family, so fewer can do, and cost less.
+    Half as many again as the task declares strategies in all, and one more: as many as strategies leave one
+    dead. A mixture has those of all its families, 35 for the 23 strategies of `multi_task`: then each can
+    have latents of its own. Where they are `pruned`, three for each strategy that an input has: equal shares
+    are then fine enough that every strategy gets a latent which writes nothing else.
     """
-    return len(task.strategies()) * 3 // 2 + 1
+    if not pruned:
+        return len(task.strategies()) * 3 // 2 + 1
+    some = task.sample_inputs(np.random.default_rng(0), LOOKED_AT)
+    return 3 * max(len(task.strategies(x)) for x in some)
 
 
 def corpora(key: jax.Array, task: Task, settings: FitConfig) -> tuple[Texts, Texts, tuple[int, int]]:
@@ -170,15 +245,15 @@ class _Fit:
         split: SplitConfig | None,
     ) -> None:
         self.settings, self.key = settings, key
-        hold, fade = (0.0, 0.0) if split is None else (split.hold, split.fade)
+        hold, fade = (0.0, 0.0) if split is None else split.schedule
         self.program = Program(
             objective="base" if split is None else split.objective,
             batch=settings.batch,
             steps=settings.steps,
             warmup=settings.warmup,
             rate=float(settings.learning_rate),
-            hold=float(hold),
-            fade=float(fade),
+            hold=hold,
+            fade=fade,
         )
         weights = Weights() if split is None else split.weights()
         self.weights = Weights(*(jnp.asarray(value, DTYPE) for value in weights))

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
@@ -144,6 +145,16 @@ class LanguageModel(eqx.Module):
         network = eqx.tree_at(lambda net: (net.embedding, net.head), old, (embedding, head))
         return LanguageModel(network, new, self.task, self.prompt_length, self.text_length)
 
+    def with_only(self, latents: Sequence[int]) -> "LanguageModel":
+        """Return the model with some of its latents, numbered anew in the order given."""
+        old, first = self.network, self.tokenizer.first_latent
+        kept = jnp.concatenate([jnp.arange(first), first + jnp.asarray(latents, jnp.int32)])
+        network = eqx.tree_at(
+            lambda net: (net.embedding, net.head), old, (old.embedding[kept], old.head[:, kept])
+        )
+        tokenizer = self.tokenizer.with_latents(len(latents))
+        return LanguageModel(network, tokenizer, self.task, self.prompt_length, self.text_length)
+
     def save(self, path: str | os.PathLike[str], dtype: str = "float32") -> None:
         """Write the model as one .npz file.
 
@@ -243,11 +254,11 @@ def _rebuilt(
 
 def text_surprisals(
     model: LanguageModel,
-    tokens: Int[jax.Array, " length"],
-    slot: Int[jax.Array, ""],
-    end: Int[jax.Array, ""],
-    z: Float[jax.Array, " dimensions"] | None = None,
-) -> tuple[Float[jax.Array, " length"], Float[jax.Array, "length width"]]:
+    tokens: Int[jax.Array, "*texts length"],
+    slot: Int[jax.Array, "*texts"],
+    end: Int[jax.Array, "*texts"],
+    z: Float[jax.Array, "*texts dimensions"] | None = None,
+) -> tuple[Float[jax.Array, "*texts length"], Float[jax.Array, "*texts length width"]]:
     """Return -log p of each token of y and `<end>`, given what stands before it, and the stream.
 
     Entry t is the surprisal of token t + 1; 0 outside y. What stands at `slot` decides whose it is: `<none>`
@@ -255,7 +266,7 @@ def text_surprisals(
 
     Args:
         model: the model.
-        tokens: one text, padded on the right.
+        tokens: texts, padded on the right.
         slot: the place of the latent.
         end: the place of `<end>`.
         z: a continuous latent; None leaves what stands at `slot` as it is.
@@ -267,10 +278,10 @@ def text_surprisals(
     above = stream(model.network, tokens, added=added)
     scores = jax.nn.log_softmax(logits_of(model.network, above, 0, model.tokenizer.text_size), axis=-1)
     # The last token of a full row has no next one; its entry is outside y, so what wraps is not looked at.
-    following = jnp.clip(jnp.roll(tokens, -1), 0, model.tokenizer.text_size - 1)
-    place = jnp.arange(tokens.shape[0])
-    inside = (place >= slot) & (place < end)
-    told = jnp.take_along_axis(scores, following[:, None], axis=-1)[:, 0]
+    following = jnp.clip(jnp.roll(tokens, -1, axis=-1), 0, model.tokenizer.text_size - 1)
+    place = jnp.arange(tokens.shape[-1])
+    inside = (place >= slot[..., None]) & (place < end[..., None])
+    told = jnp.take_along_axis(scores, following[..., None], axis=-1)[..., 0]
     return jnp.where(inside, -told, 0.0), above
 
 
@@ -288,12 +299,14 @@ def latent_logs(
 
 def with_latent(
     model: LanguageModel,
-    tokens: Int[jax.Array, " length"],
-    slot: Int[jax.Array, ""],
-    z: Int[jax.Array, ""],
-) -> Int[jax.Array, " length"]:
-    """Return the text with latent z in its place."""
-    return tokens.at[slot].set(jnp.asarray(model.tokenizer.first_latent + z, tokens.dtype))
+    tokens: Int[jax.Array, "*texts length"],
+    slot: Int[jax.Array, "*texts"],
+    z: Int[jax.Array, "*texts"],
+) -> Int[jax.Array, "*texts length"]:
+    """Return the texts with latent z in its place."""
+    latent = jnp.asarray(model.tokenizer.first_latent + z, tokens.dtype)
+    here = jnp.arange(tokens.shape[-1]) == slot[..., None]
+    return jnp.where(here, latent[..., None], tokens)
 
 
 def start_model(

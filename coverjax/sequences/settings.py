@@ -8,6 +8,7 @@ from typing import Any
 from coverjax.foundation.checks import InputError, one_of, shown, whole_number
 from coverjax.sequences.continuous import GAUSSIAN
 from coverjax.sequences.factorization import OBJECTIVES, Weights, fixed_weights
+from coverjax.sequences.pruning import PRICE
 from coverjax.sequences.transformer import PRESETS, Size, preset
 
 
@@ -77,24 +78,28 @@ class SplitConfig:
     Attributes:
         objective: one of `OBJECTIVES`, see `coverjax.sequences.factorization`; or "gaussian", for continuous
             latents, see `coverjax.sequences.continuous`.
-        latents: their number; None takes half as many again as the task declares strategies in all, and one
-            more (`default_latents`): 7 for the 4 of list_summation, 35 for the 23 of multi_task.
+        latents: their number, at the start where they are pruned; None takes `default_latents`.
+        prune: nats a text that a latent of `balanced` must save, or it is dropped when lambda leaves 1; the
+            updates that are left then begin with a new cosine, and lambda = 0. 0 keeps all.
+            None takes `PRICE` where `latents` is None, else 0: whoever asks for a number gets it.
         beta, alpha, gamma: numbers in the objective.
         hold: share of the updates in which `balanced` holds the latents equal, and `gaussian` leaves the KL
-            out (lambda = 1).
+            out (lambda = 1); None takes 0.4 where latents are pruned, else 0.25.
         fade: share of the updates after which lambda has fallen to 0, in a straight line from `hold` on;
-            1 and `hold` = 1 never let go.
+            1 and `hold` = 1 never let go. None takes `hold` + 0.2, at most 1. Where latents are pruned it
+            falls at once.
         dimensions: of a latent of `gaussian`.
         free: nats of each of them that cost nothing, against latents that tell nothing (collapse).
     """
 
     objective: str = "balanced"
     latents: int | None = None
+    prune: float | None = None
     beta: float | None = None
     alpha: float = 0.5
     gamma: float = 1.0
-    hold: float = 0.25
-    fade: float = 0.45
+    hold: float | None = None
+    fade: float | None = None
     dimensions: int = 4
     free: float = 0.0
 
@@ -107,14 +112,33 @@ class SplitConfig:
                 raise InputError("latents: must be left out of 'gaussian'; it has dimensions instead")
         whole_number("dimensions", self.dimensions)
         shares = ("alpha", 1.0), ("gamma", math.inf), ("hold", 1.0), ("fade", 1.0), ("free", math.inf)
-        for name, high in shares:
+        for name, high in (*shares, ("prune", math.inf)):
             value = getattr(self, name)
+            if value is None and name in ("hold", "fade", "prune"):
+                continue
             if not (isinstance(value, int | float) and 0.0 <= value <= high and math.isfinite(value)):
                 raise InputError(f"{name}: must be a number from 0 to {high:g}; got {shown(value)}")
-        if self.fade < self.hold:
-            raise InputError(f"fade: must not be below hold = {self.hold}; got {self.fade}")
+        if self.prune and self.objective != "balanced":
+            raise InputError(f"prune: must be left out of {self.objective!r}; only 'balanced' drops latents")
+        if self.price and self.fade is not None:
+            raise InputError("fade: must be left out where latents are pruned; prune = 0 keeps all")
+        if self.schedule[1] < self.schedule[0]:
+            raise InputError(f"fade: must not be below hold = {self.schedule[0]}; got {self.fade}")
         if self.beta is not None and not (isinstance(self.beta, int | float) and 0.0 <= self.beta < math.inf):
             raise InputError(f"beta: must be a number >= 0; got {shown(self.beta)}")
+
+    @property
+    def price(self) -> float:
+        """Nats a text that a latent must save to be kept; 0 where all are."""
+        if self.prune is not None:
+            return float(self.prune)
+        return PRICE if self.objective == "balanced" and self.latents is None else 0.0
+
+    @property
+    def schedule(self) -> tuple[float, float]:
+        """Shares of the updates up to which lambda is 1, and from which on it is 0."""
+        hold = (0.4 if self.price else 0.25) if self.hold is None else float(self.hold)
+        return hold, min(hold + 0.2, 1.0) if self.fade is None else float(self.fade)
 
     def weights(self) -> Weights:
         """Return the numbers in the objective."""

@@ -23,7 +23,11 @@ from coverjax.sequences.studies import fitted_base
             "none.npz: must be a file; there is none of that name",
         ),
         (["factorize", "--out", "x", "--objective", "global"], "'global' measures against a base model"),
-        (["factorize", "--out", "x", "--fade", "0.1"], "fade: must not be below hold = 0.25; got 0.1"),
+        (["factorize", "--out", "x", "--fade", "0.1"], "fade: must be left out where latents are pruned"),
+        (
+            ["factorize", "--out", "x", "--latents", "7", "--fade", "0.1"],
+            "fade: must not be below hold = 0.25; got 0.1",
+        ),
         (["draw"], "coverjax sequences draw: needs --model, a model of fit or factorize"),
         (["draw", "--model", "none.npz"], "none.npz: must be a file; there is none of that name"),
         (["evaluate"], "coverjax sequences evaluate: needs --model, a model of fit or factorize"),

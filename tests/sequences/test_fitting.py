@@ -8,6 +8,7 @@ import pytest
 
 from coverjax.foundation.checks import InputError
 from coverjax.learning.checkpoints import write_checkpoint
+from coverjax.sequences.factorization import all_surprisals
 from coverjax.sequences.fitting import corpora, default_latents, factorize, fit_base
 from coverjax.sequences.language_model import (
     ARITHMETIC,
@@ -15,6 +16,7 @@ from coverjax.sequences.language_model import (
     latent_logs,
     text_surprisals,
 )
+from coverjax.sequences.pruning import PRICE
 from coverjax.sequences.roles import role
 from coverjax.sequences.settings import FitConfig, SplitConfig
 from coverjax.sequences.tasks.registry import task
@@ -63,17 +65,26 @@ class StoppedError(Exception):
     """Stands for a machine that goes away."""
 
 
-@pytest.mark.parametrize("kind", ["base", pytest.param("balanced", marks=pytest.mark.slow)])
+KINDS = {
+    "base": {},
+    "balanced": {"latents": 2},
+    "pruned": {"latents": 4, "prune": 1e-9},
+}
+
+
+@pytest.mark.parametrize(
+    "kind", ["base", *(pytest.param(k, marks=pytest.mark.slow) for k in KINDS if k != "base")]
+)
 def test_an_interrupted_fit_ends_with_the_bits_of_one_that_was_not(
     subject, base, tmp_path, monkeypatch, kind
 ):
+    """However often it is stopped: at every checkpoint, before and after latents are pruned."""
+
     def fit(checkpoint):
+        settings = {**LENGTH, **TINY, **KINDS[kind], "checkpoint": checkpoint}
         if kind == "base":
-            return fit_base(jax.random.key(KEY), subject, **LENGTH, checkpoint=checkpoint, **TINY)
-        start = base[0]
-        return factorize(
-            jax.random.key(KEY), subject, start, **LENGTH, latents=2, checkpoint=checkpoint, **TINY
-        )
+            return fit_base(jax.random.key(KEY), subject, **settings)
+        return factorize(jax.random.key(KEY), subject, base[0], **settings)
 
     whole, told = base if kind == "base" else fit(None)
     from coverjax.sequences import fitting
@@ -85,10 +96,11 @@ def test_an_interrupted_fit_ends_with_the_bits_of_one_that_was_not(
         raise StoppedError
 
     path = tmp_path / "unfinished.npz"
-    monkeypatch.setattr(fitting, "write_checkpoint", write_and_stop)
-    with pytest.raises(StoppedError):
-        fit(path)
-    monkeypatch.undo()
+    for _ in told["step"]:
+        monkeypatch.setattr(fitting, "write_checkpoint", write_and_stop)
+        with pytest.raises(StoppedError):
+            fit(path)
+        monkeypatch.undo()
     resumed, history = fit(path)
     same(resumed, whole)
     for name in ("step", "loss", "held_out", "use"):
@@ -267,6 +279,45 @@ def test_latents_by_default_are_a_few_more_than_strategies(subject):
     assert default_latents(task("multi_task")) == 35
 
 
+def test_where_latents_are_pruned_there_are_three_for_each_strategy_of_an_input():
+    assert default_latents(task("base_conversion"), pruned=True) == 9
+    assert default_latents(task("multi_task"), pruned=True) == 12
+
+
+def test_latents_are_pruned_unless_their_number_is_given():
+    assert SplitConfig().price == PRICE
+    assert SplitConfig(latents=7).price == 0.0
+    assert SplitConfig(prune=0).price == 0.0
+    assert SplitConfig(latents=7, prune=0.1).price == 0.1
+    assert SplitConfig(objective="marginal").price == 0.0
+    assert SplitConfig().schedule[0] == 0.4
+    assert SplitConfig(latents=7).schedule == (0.25, 0.45)
+    assert SplitConfig(latents=7, hold=0.9).schedule == (0.9, 1.0)
+
+
+@pytest.mark.slow
+def test_latents_that_the_texts_do_not_miss_are_dropped(subject, base):
+    """A base that knows little gives latents that tell nothing: one is enough, and its texts go on."""
+    settings = {**TINY, "steps": 10, "every": 3}
+    model, history = factorize(jax.random.key(3), subject, base[0], **settings)
+    assert model.latents == 1
+    assert history["step"].tolist() == [3, 4, 7, 10]
+    assert history["use"].shape == (4, 12)
+    np.testing.assert_allclose(history["use"].sum(axis=-1), 1.0, rtol=1e-5)
+    assert (history["use"][:2] > 0.0).all()
+    np.testing.assert_array_equal(history["use"][2:, 1:], 0.0)
+    assert (np.diff(history["seconds"]) > 0.0).all()
+
+
+def test_a_model_with_only_some_latents_is_the_same_under_them(subject, base):
+    whole = base[0].with_latents(jax.random.key(4), 5)
+    some = whole.with_only([3, 1])
+    assert some.latents == 2
+    texts, _, _ = corpora(jax.random.key(5), subject, FitConfig(**LENGTH, **TINY))
+    all_told, told = all_surprisals(whole, texts), all_surprisals(some, texts)
+    np.testing.assert_array_equal(told, all_told[:, [3, 1]])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("objective", ["marginal", "beta_elbo", "global_token"])
 def test_objectives_from_a_base_run_and_use_is_a_share(subject, base, objective):
@@ -290,7 +341,12 @@ def test_objectives_from_a_base_run_and_use_is_a_share(subject, base, objective)
         ({"alpha": 1.5}, "alpha: must be a number from 0 to 1; got 1.5"),
         ({"gamma": -1.0}, "gamma: must be a number from 0 to inf; got -1.0"),
         ({"beta": -1.0}, "beta: must be a number >= 0; got -1.0"),
-        ({"hold": 0.5, "fade": 0.2}, "fade: must not be below hold = 0.5; got 0.2"),
+        ({"latents": 7, "hold": 0.5, "fade": 0.2}, "fade: must not be below hold = 0.5; got 0.2"),
+        ({"prune": -1.0}, "prune: must be a number from 0 to inf; got -1.0"),
+        ({"prune": 0.1, "objective": "elbo"}, "prune: must be left out of 'elbo'"),
+        ({"hold": 0.5, "fade": 0.7}, "fade: must be left out where latents are pruned"),
+        ({"hold": 0.0, **TINY, **LENGTH}, "hold: must leave updates before and after .* got 0 of 16 updates"),
+        ({"hold": 1.0, **TINY, **LENGTH}, "hold: must leave updates before and after .* got 1 of 16 updates"),
     ],
 )
 def test_settings_without_a_meaning_are_refused(subject, settings, said):
