@@ -10,14 +10,18 @@ those that need it, log q(z | x_b, y_b) of an encoder and the surprisals b[b, t]
     global         sum_z q S / B + beta KL(q || r), B = sum_t b_t             1 = no better than the base
     global_token   sum_z q (a . S) / (a . b) + beta KL(q || r)                likewise, where the base is
                    a_t = alpha / T + (1 - alpha) w_t, w_t ~ b_t^gamma         surprised, tokens count more
-    balanced       sum_z q (S - log r), q ~ exp(-beta S + lambda f_z + (1 - lambda) log r) held fixed; f_z by
-                   Sinkhorn iterations, so that the texts of a batch use all latents equally
+    balanced       sum_z q (S - log r), q ~ exp(beta (-S + (1 - lambda) log R) + lambda f) held fixed; f_z by
+                   Sinkhorn iterations, so that the texts of a batch use all latents equally; R_z the mean of
+                   r(z | x_b) over the batch
 
 In `balanced` the latents must share the texts while lambda is 1, which breaks the symmetry that a fitted
-base model starts with. As lambda falls to 0 (with beta 1) q becomes the posterior of the model itself,
-and the updates those of expectation maximisation of `marginal`, from a start that has split.
+base model starts with. As lambda falls to 0 (with beta 1) q becomes a posterior with one weight for each
+latent, and the updates those of expectation maximisation, from a start that has split. With beta above 1 a
+text that two latents write equally well goes to the one that has more texts, on all inputs the same one: so
+twins become one, and what a latent writes only on some inputs is left to the one that writes it on all.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -117,7 +121,7 @@ def responsibilities(
     beta: Any = 1.0,
     balance: Any = 1.0,
 ) -> Float[jax.Array, "texts latents"]:
-    """Return q ~ exp(-beta S + lambda f + (1 - lambda) log r), rows sum to 1.
+    """Return q ~ exp(beta (-S + (1 - lambda) log R) + lambda f), R the mean of r over the texts.
 
     f is found by Sinkhorn iterations for the kernel exp(-beta S), so that with lambda = 1 each latent has
     the same total over the texts. No derivative goes through it.
@@ -131,7 +135,8 @@ def responsibilities(
         return potential + target - jax.nn.logsumexp(rows, axis=0), None
 
     potential, _ = jax.lax.scan(equal, jnp.zeros(latents, kernel.dtype), None, length=SINKHORN)
-    scores = kernel + balance * potential + (1.0 - balance) * router
+    shared = jax.nn.logsumexp(router, axis=0) - math.log(texts)
+    scores = kernel + balance * potential + (1.0 - balance) * beta * shared
     return jax.lax.stop_gradient(jax.nn.softmax(scores, axis=-1))
 
 

@@ -112,10 +112,22 @@ def test_balanced_responsibilities_use_all_latents_equally(rng, beta):
     np.testing.assert_allclose(odds - odds[:, :1], np.tile((odds - odds[:, :1])[0], (60, 1)), atol=2e-3)
 
 
-def test_responsibilities_that_let_go_are_the_posterior(numbers):
+@pytest.mark.parametrize("beta", [1.0, 4.0])
+def test_responsibilities_that_let_go_are_a_posterior_with_one_weight_for_each_latent(numbers, beta):
     surprisal, router = on_device(*numbers[:2])
-    found = responsibilities(surprisal, router, 1.0, 0.0)
-    np.testing.assert_allclose(found, jax.nn.softmax(router - surprisal, axis=-1), rtol=1e-5)
+    found = responsibilities(surprisal, router, beta, 0.0)
+    weights = np.exp(np.asarray(router, np.float64)).mean(axis=0)
+    power = (weights * np.exp(-np.asarray(surprisal, np.float64))) ** beta
+    np.testing.assert_allclose(found, power / power.sum(axis=1, keepdims=True), rtol=1e-4)
+
+
+def test_of_twins_the_larger_one_gets_the_texts():
+    """On every input, whatever its own router says there."""
+    surprisal = np.array([[1.0, 1.0, 9.0], [1.0, 1.0, 9.0], [9.0, 9.0, 1.0]])
+    router = np.log(np.array([[0.2, 0.5, 0.3], [0.8, 0.1, 0.1], [0.5, 0.1, 0.4]]))
+    share = np.asarray(responsibilities(*on_device(surprisal, router), 4.0, 0.0))
+    assert (share[:2, 0] > 0.9).all()
+    assert share[2, 2] > 0.99
 
 
 def test_no_derivative_goes_through_the_responsibilities(numbers):
