@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from coverjax.foundation.checks import fraction
+from coverjax.foundation.checks import counted, fraction
 from coverjax.inference.bounded import bounded_interval
 from coverjax.inference.jackknife import jackknife_interval
 from coverjax.inference.units import Interval
@@ -289,9 +289,9 @@ def _warnings(found: FamilyEvaluation) -> tuple[str, ...]:
     if found.inputs < 2:
         lines.append(f"{found.inputs} input of {found.family}: two inputs can't be asked whether they agree")
     if len(found.use) < len(found.strategies):
+        declared = counted(len(found.strategies), "strategy", "strategies")
         lines.append(
-            f"{len(found.use)} latents for {len(found.strategies)} strategies: alignment and local coverage "
-            "can't reach 1"
+            f"{counted(len(found.use), 'latent')} for {declared}: alignment and local coverage can't reach 1"
         )
     if not found.purity.any():
         lines.append("no forced sample matches a strategy: there is nothing to tell the latents apart by")
