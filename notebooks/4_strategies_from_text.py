@@ -42,8 +42,8 @@ print("what each latent mostly writes:", found.main)
 print("latents in use:", round(found.effective_latents, 1), " fidelity:", found.fidelity.mean.round(2))
 
 # %% [markdown]
-# Latents became strategies, as far as a minute goes: not one is told what to be, nor how many there are, and
-# the split did not collapse onto a single one. A strategy may have two latents yet, a rare one none.
+# Latents became strategies, as far as a minute goes: not one is told what to be, and the split did not
+# collapse onto a single one. Strategies that are frequent have several latents; a rare one may have none yet.
 
 # %%
 assert not found.collapsed

@@ -94,7 +94,8 @@ def factorize(
     model = _split_model(starting, task, base, settings, split, lengths)
     if base is not None:
         corpus, held = (_with_base(base, texts) for texts in (corpus, held))
-    if split.price:
+    # One update can't be cut in two; whoever gives `hold` is told so.
+    if split.price and (settings.steps > 1 or split.hold is not None):
         return _pruned(model, corpus, held, running, settings, split)
     return _Fit(model, corpus, held, running, settings, split).run()
 

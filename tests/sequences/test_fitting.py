@@ -309,6 +309,12 @@ def test_latents_that_the_texts_do_not_miss_are_dropped(subject, base):
     assert (np.diff(history["seconds"]) > 0.0).all()
 
 
+@pytest.mark.slow
+def test_one_update_keeps_all_latents(subject, base):
+    model, history = factorize(jax.random.key(3), subject, base[0], **{**TINY, "steps": 1})
+    assert model.latents == history["use"].shape[1] == 12
+
+
 def test_a_model_with_only_some_latents_is_the_same_under_them(subject, base):
     whole = base[0].with_latents(jax.random.key(4), 5)
     some = whole.with_only([3, 1])
