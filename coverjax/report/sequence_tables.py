@@ -76,7 +76,9 @@ def fit_text(model: LanguageModel, history: dict[str, np.ndarray]) -> str:
         use = " ".join(f"{share:.3f}" for share in history["use"][-1, : model.latents])
         begun = history["use"].shape[1]
         of = f", left of {begun}" if begun > model.latents else ""
-        lines += wrapped(f"Share of the texts of each of {counted(model.latents, 'latent')}{of}: {use}", COLUMNS)
+        lines += wrapped(
+            f"Share of the texts of each of {counted(model.latents, 'latent')}{of}: {use}", COLUMNS
+        )
     if model.dimensions:
         kl = " ".join(f"{nats:.3f}" for nats in history["use"][-1])
         lines += wrapped(
