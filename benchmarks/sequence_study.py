@@ -34,9 +34,12 @@ PAGE = pathlib.Path(__file__).parent / "STUDY.md"
 BEGIN, END = "<!-- written by benchmarks.sequence_study -->", "<!-- end -->"
 
 BASE: dict[str, Any] = {"steps": 6000, "batch": 64, "every": 200, "texts": 40_000}
+DECAY = {"grid_pathfinding": 0.1, "linear_equation_solving": 0.3, "base_conversion": 0.5, "multi_task": 0.1}
+"""Weight decay of base models, where they learn inputs by heart without; 0 for the others."""
+
 MIXED: dict[str, Any] = {"steps": 8000, "batch": 64, "every": 400, "texts": 60_000}
 SPLIT: dict[str, Any] = {"batch": 64, "every": 50, "warmup": 30}
-LONG, SHORT = 1000, 800
+LONG, SHORT = 1600, 400
 """Updates of a factorization: to its end, and where objectives are compared: what collapses has done so."""
 
 SEEDS = (0, 1, 2)
@@ -76,7 +79,7 @@ class Cell:
     def settings(self) -> dict[str, Any]:
         """The settings of its factorization."""
         settings = {**SPLIT, "objective": self.objective, "steps": self.updates, "latents": self.latents}
-        return settings | ({"prune": PRICE} if self.pruned else {})
+        return settings | ({"prune": PRICE, "hold": 0.25} if self.pruned else {})
 
 
 def cells() -> list[Cell]:
@@ -119,6 +122,7 @@ def base_of(cell: Cell, progress: bool) -> LanguageModel:
     path = FOLDER / f"base-{cell.task}-{cell.seed}.npz"
     if not path.exists():
         settings = MIXED if cell.task == "multi_task" else BASE
+        settings = settings | {"decay": DECAY.get(cell.task, 0.0)}
         checkpoint = path.with_name(f"unfinished-{path.name}")
         begun = time.process_time()
         model, history = fit_base(

@@ -46,8 +46,11 @@ class FitOptions:
     """Number of updates."""
     batch: int = 64
     """Texts of an update."""
-    learning_rate: float = 0.02
-    """Of Muon, at its largest."""
+    learning_rate: float | None = None
+    """Of Muon, at its largest; 0.02, for balanced 0.04, when not given."""
+    decay: float | None = None
+    """What an update takes off each number, times the learning rate: more where inputs are few and learned by
+    heart. When not given 0.1 for a base model, else 0."""
     warmup: int = 100
     """Updates over which it rises."""
     texts: int = 20_000
@@ -238,7 +241,7 @@ def _fit(options: FitOptions, unfinished: pathlib.Path) -> tuple[Any, dict[str, 
     from coverjax.sequences.tasks.registry import task
 
     key = jax.random.key(options.seed)
-    names = ("size", "steps", "batch", "learning_rate", "warmup", "texts", "held_out", "every")
+    names = ("size", "steps", "batch", "learning_rate", "decay", "warmup", "texts", "held_out", "every")
     given = {name: getattr(options, name) for name in names} | {"checkpoint": unfinished}
     if not isinstance(options, FactorizeOptions):
         return fit_base(key, task(options.task), **given)

@@ -26,6 +26,13 @@ from coverjax.sequences.transformer import DTYPE
 ADAM_SHARE = 0.15
 """Learning rate of what Adam moves, as a share of that of Muon."""
 
+FALLING = 0.25
+"""Share of the updates of `balanced`, the last ones, in which the learning rate falls, in a straight line:
+latents that still write the same part as long as it is high."""
+
+REMEMBERED = 8
+"""Batches before this one whose texts count when `balanced` makes the use of its latents equal."""
+
 
 class Program(NamedTuple):
     """What is compiled, hashable."""
@@ -35,15 +42,29 @@ class Program(NamedTuple):
     steps: int
     warmup: int
     rate: float
+    decay: float
     hold: float
     fade: float
 
 
 class State(NamedTuple):
-    """What a checkpoint holds: the model's numbers and the optimiser's."""
+    """What a checkpoint holds.
+
+    Attributes:
+        model, opt: the model's numbers and the optimiser's.
+        memory: surprisals [texts, latents] of the texts of the last batches, the earliest first; of as many
+            zeros at the start, as if all latents wrote them alike. No rows where the objective needs none.
+    """
 
     model: Any
     opt: Any
+    memory: jax.Array
+
+
+def begun(model: LanguageModel, program: Program) -> State:
+    """Return the state before the first update."""
+    rows = REMEMBERED * program.batch if program.objective == "balanced" else 0
+    return State(model, optimiser(program).init(model), jnp.zeros((rows, model.latents), DTYPE))
 
 
 def optimiser(program: Program) -> optax.GradientTransformation:
@@ -52,19 +73,24 @@ def optimiser(program: Program) -> optax.GradientTransformation:
     Against Adam alone the same loss takes a third of the updates (400 updates of `quick` on list_summation:
     1.8 against 4.8 nats a text).
     """
-
-    def rate(size: float, count: jax.Array) -> jax.Array:
-        done = count.astype(DTYPE)
-        rise = jnp.minimum((done + 1.0) / max(program.warmup, 1), 1.0)
-        return size * rise * 0.5 * (1.0 + jnp.cos(math.pi * done / program.steps))
-
     muon = optax.contrib.muon(
-        partial(rate, program.rate),
-        adam_learning_rate=partial(rate, ADAM_SHARE * program.rate),
+        partial(rate_at, program, program.rate),
+        adam_learning_rate=partial(rate_at, program, ADAM_SHARE * program.rate),
         adam_b2=0.98,
+        weight_decay=program.decay,
+        adam_weight_decay=program.decay,
         muon_weight_dimension_numbers=_block_matrices,
     )
     return optax.chain(optax.clip_by_global_norm(1.0), muon)
+
+
+def rate_at(program: Program, highest: float, count: jax.Array) -> jax.Array:
+    """Return the learning rate of an update: it rises, and falls as a cosine, of `balanced` at the end."""
+    done = count.astype(DTYPE)
+    rise = highest * jnp.minimum((done + 1.0) / max(program.warmup, 1), 1.0)
+    if program.objective == "balanced":
+        return rise * jnp.minimum((program.steps - done) / (FALLING * program.steps), 1.0)
+    return rise * 0.5 * (1.0 + jnp.cos(math.pi * done / program.steps))
 
 
 def _block_matrices(params: Any) -> Any:
@@ -99,9 +125,12 @@ def advance(
         batch = Texts(*(part[rows] for part in corpus))
         now = weights._replace(balance=_balance(number, program))
         of_model = jax.value_and_grad(_loss, has_aux=True)
-        (loss, use), slope = of_model(state.model, batch, drawing, now, program)
+        (loss, facts), slope = of_model(state.model, batch, drawing, now, program, state.memory)
         change, opt = tool.update(slope, state.opt, state.model)
-        return State(optax.apply_updates(state.model, change), opt), (loss, use)
+        memory = state.memory
+        if len(memory):
+            memory = jnp.concatenate([memory, facts["surprisal"]])[program.batch :]
+        return State(optax.apply_updates(state.model, change), opt, memory), (loss, facts["use"])
 
     numbers = first + jnp.arange(block, dtype=jnp.int32)
     state, (losses, use) = jax.lax.scan(update, state, numbers)
@@ -118,15 +147,18 @@ def _balance(number: jax.Array, program: Program) -> jax.Array:
 
 
 def _loss(
-    model: LanguageModel, batch: Texts, key: jax.Array, weights: Weights, program: Program
-) -> tuple[jax.Array, jax.Array]:
+    model: LanguageModel,
+    batch: Texts,
+    key: jax.Array,
+    weights: Weights,
+    program: Program,
+    memory: jax.Array,
+) -> tuple[jax.Array, dict[str, jax.Array]]:
     if program.objective == "base":
-        return base_surprisals(model, batch).sum(axis=-1).mean(), jnp.zeros(0, DTYPE)
+        return base_surprisals(model, batch).sum(axis=-1).mean(), {"use": jnp.zeros(0, DTYPE)}
     if program.objective == GAUSSIAN:
-        loss, facts = gaussian_loss(model, batch, key, weights)
-    else:
-        loss, facts = batch_loss(model, batch, key, program.objective, weights)
-    return loss, facts["use"]
+        return gaussian_loss(model, batch, key, weights)
+    return batch_loss(model, batch, key, program.objective, weights, memory if len(memory) else None)
 
 
 @jax.jit

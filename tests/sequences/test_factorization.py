@@ -112,6 +112,29 @@ def test_balanced_responsibilities_use_all_latents_equally(rng, beta):
     np.testing.assert_allclose(odds - odds[:, :1], np.tile((odds - odds[:, :1])[0], (60, 1)), atol=2e-3)
 
 
+def test_texts_of_earlier_batches_count_in_the_use(rng):
+    """With them a batch is shared as it would be in one batch of all."""
+    now, before, router = on_device(
+        rng.gamma(2.0, 2.0, (20, LATENTS)), rng.gamma(1.0, 3.0, (150, LATENTS)), np.zeros((20, LATENTS))
+    )
+    together = jnp.concatenate([now, before])
+    wanted = responsibilities(together, jnp.zeros_like(together), 2.0, 1.0)[:20]
+    found = responsibilities(now, router, 2.0, 1.0, before)
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-6)
+    assert np.abs(np.asarray(found).sum(axis=0) - 20 / LATENTS).max() > 0.1
+
+
+def test_a_rare_strategy_that_a_batch_lacks_keeps_its_latent():
+    """One latent writes what a tenth of the texts are; a batch without any must not be shared with it."""
+    common, rare = [1.0, 30.0], [30.0, 1.0]
+    batch, memory = on_device(np.array([common] * 8), np.array([common] * 90 + [rare] * 90))
+    router = jnp.zeros((8, 2))
+    alone = np.asarray(responsibilities(batch, router, 4.0, 1.0))
+    np.testing.assert_allclose(alone, 0.5, atol=0.01)
+    kept = np.asarray(responsibilities(batch, router, 4.0, 1.0, memory))
+    assert kept[:, 1].max() < 0.05
+
+
 @pytest.mark.parametrize("beta", [1.0, 4.0])
 def test_responsibilities_that_let_go_are_a_posterior_with_one_weight_for_each_latent(numbers, beta):
     surprisal, router = on_device(*numbers[:2])

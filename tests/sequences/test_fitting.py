@@ -341,6 +341,7 @@ def test_objectives_from_a_base_run_and_use_is_a_share(subject, base, objective)
         ({"steps": 0}, "steps: must be a whole number >= 1; got 0"),
         ({"batch": 2.5}, "batch: must be a whole number >= 1; got 2.5"),
         ({"learning_rate": 0.0}, "learning_rate: must be above 0; got 0.0"),
+        ({"decay": -0.1}, "decay: must be a number >= 0; got -0.1"),
         ({"size": "huge"}, "size: must be one of quick"),
         ({"objective": "best"}, "objective: must be one of marginal"),
         ({"latents": 0}, "latents: must be a whole number >= 1; got 0"),
@@ -379,6 +380,19 @@ def test_a_base_that_has_latents_is_refused(subject, base):
 def test_a_rate_that_is_too_large_is_named(subject):
     with pytest.raises(InputError, match="learning_rate: the loss became nan by update"):
         fit_base(jax.random.key(0), subject, **LENGTH, learning_rate=1e30, **TINY)
+
+
+def test_decay_keeps_numbers_small(subject, base):
+    """Of a base model it is on unless it is 0."""
+    assert FitConfig().rate_and_decay("base") == (0.02, 0.1)
+    assert FitConfig().rate_and_decay("balanced") == (0.04, 0.0)
+    assert FitConfig().rate_and_decay("marginal") == (0.02, 0.0)
+    assert FitConfig(learning_rate=0.1, decay=0.0).rate_and_decay("base") == (0.1, 0.0)
+    none, much = (
+        fit_base(jax.random.key(KEY), subject, **LENGTH, **TINY, decay=decay)[0] for decay in (0.0, 20.0)
+    )
+    lengths = [np.square(model.network.embedding).sum() for model in (none, base[0], much)]
+    assert lengths[0] > lengths[1] > 1.2 * lengths[2]
 
 
 def test_numbers_of_the_objectives_by_default():

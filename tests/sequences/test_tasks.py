@@ -57,7 +57,7 @@ def test_at_least_three_strategies_and_few_ambiguous_inputs(task, rng):
     assert ambiguous < 0.05
 
 
-def test_no_character_is_used_by_one_strategy_only(task, inputs):
+def test_no_token_is_used_by_one_strategy_only(task, inputs):
     users = collections.defaultdict(set)
     for x in inputs:
         for name, text in traces(task, x).items():
@@ -73,10 +73,20 @@ def test_texts_are_short_and_written_in_the_vocabulary(task, inputs):
         assert len(task.split(task.render_x(x))) <= MOST_X
         texts = list(traces(task, x).values())
         assert max(map(len, texts)) <= MOST_Y
-        used |= set("".join(texts)) | set(task.render_x(x))
+        for text in (task.render_x(x), *texts):
+            assert "".join(task.split(text)) == text
+            used |= set(task.split(text))
     assert used <= known
     assert list(task.vocabulary()) == sorted(known)
     assert not any(token.isspace() and token != " " for token in known)
+
+
+def test_a_cell_of_a_grid_is_one_token():
+    grid = cj.sequences.task("grid_pathfinding")
+    assert grid.split("path d1 b4 not b1,c2") == ["path ", "d1", " ", "b4", " not ", "b1", ",", "c2"]
+    assert grid.split("d1;d2>4") == ["d1", ";", "d2", ">", "4"]
+    with pytest.raises(cj.InputError, match="got 'z' at character 2 of 'd1z'"):
+        grid.split("d1z")
 
 
 def test_a_prompt_states_its_input(task, inputs):
@@ -126,7 +136,7 @@ def test_blanks_around_a_text_are_not_looked_at_and_blanks_inside_are(task, inpu
         (lambda t, x: t.validate_y_text([1, 2], "1"), r"x: must be an input of \w+, from .*; got \[1, 2\]"),
         (lambda t, x: t.render((None, "a"), t.strategies()[0]), r"x: must be an input of \w+"),
         (lambda t, x: t.parse_x("what?"), "x_text: must be a prompt such as '.*'; got 'what\\?'"),
-        (lambda t, x: t.split("é"), "text: must be written in the .* characters of .*; got 'é'"),
+        (lambda t, x: t.split("é"), "text: must consist of the task's .* words; got 'é'"),
         (
             lambda t, x: t.sample_inputs(np.random.default_rng(0), -1),
             "count: must be a whole number >= 0; got -1",

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from coverjax.foundation.checks import InputError, listed, shown, whole_number
+from coverjax.sequences.tokenizer import Tokenizer
 
 OUTCOMES = ("unique", "ambiguous", "off_strategy", "structurally_invalid", "parse_failure")
 """What a generated text can be, from one strategy's trace to no trace at all."""
@@ -57,7 +58,7 @@ class Task(abc.ABC):
     """Inputs, strategies that solve them by different visible traces, and a validator of traces.
 
     An input x is a hashable value that `sample_input` or `parse_x` returned; what is none is an `InputError`.
-    Texts are sequences of tokens, and each token is one character of `vocabulary()`.
+    Texts are sequences of the tokens of `vocabulary()`: most are one character, a cell of a grid is one too.
     """
 
     name: ClassVar[str]
@@ -77,7 +78,7 @@ class Task(abc.ABC):
 
     @abc.abstractmethod
     def vocabulary(self) -> tuple[str, ...]:
-        """Return all characters that prompts and traces are written in, sorted."""
+        """Return all tokens that prompts and traces are written in, sorted."""
 
     @abc.abstractmethod
     def sample_input(self, rng: np.random.Generator) -> Any:
@@ -121,19 +122,14 @@ class Task(abc.ABC):
         return corpus
 
     def split(self, text: str) -> list[str]:
-        """Cut a text into its tokens, one character each.
+        """Cut a text into its tokens, by longest match.
 
         Raises:
-            InputError: a character is not in the vocabulary.
+            InputError: a part of it is in no token of the vocabulary.
         """
-        known = frozenset(self.vocabulary())
-        strange = next((token for token in text if token not in known), None)
-        if strange is not None:
-            raise InputError(
-                f"text: must be written in the {len(known)} characters of {self.name}; got "
-                f"{shown(strange)} in {shown(text)}; vocabulary() lists them"
-            )
-        return list(text)
+        tokenizer = Tokenizer(self.vocabulary())
+        names = tokenizer.names()
+        return [names[token] for token in tokenizer.encode(text)]
 
 
 def match_matrix(

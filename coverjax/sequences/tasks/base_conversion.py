@@ -29,7 +29,7 @@ class BaseConversion(Family):
     _PROMPT = re.compile("base ([2-9]) ([1-9][0-9]{1,5})")
     _STEP = re.compile(rf"{NUMBER}([*+]){NUMBER}={NUMBER}")
     _ANSWER = re.compile(NUMBER)
-    _CHARACTERS = "base 0123456789*+="
+    _TOKENS = "base 0123456789*+="
     _DIGITS: ClassVar[int] = 3
     _LARGEST: ClassVar[int] = 199
 

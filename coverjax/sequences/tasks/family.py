@@ -43,7 +43,8 @@ class Family(Task):
     _PROMPT: ClassVar[re.Pattern[str]]
     _STEP: ClassVar[re.Pattern[str]]
     _ANSWER: ClassVar[re.Pattern[str]]
-    _CHARACTERS: ClassVar[str]
+    _TOKENS: ClassVar[Iterable[str]]
+    """What prompts and traces are written in, beside `NEXT` and `LAST`; a text stands for its characters."""
 
     def __init__(self, frequencies: "Sequence[float] | np.ndarray | None" = None) -> None:
         """Make the task; strategies are as frequent as given, each half the one before by default."""
@@ -104,8 +105,8 @@ class Family(Task):
         return self._frequencies
 
     def vocabulary(self) -> tuple[str, ...]:
-        """Return all characters that prompts and traces are written in, sorted."""
-        return tuple(sorted(set(self._CHARACTERS + NEXT + LAST)))
+        """Return all tokens that prompts and traces are written in, sorted."""
+        return tuple(sorted({*self._TOKENS, NEXT, LAST}))
 
     @property
     def prompt_word(self) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from coverjax.sequences.tasks.family import Family
 
 COLUMNS, ROWS = "abcde", "12345"
+CELLS = tuple(column + row for column in COLUMNS for row in ROWS)
 Walk = tuple[str, ...]
 
 
@@ -33,7 +34,8 @@ class GridPathfinding(Family):
     _PROMPT = re.compile("path ([a-e][1-5]) ([a-e][1-5])((?: not [a-e][1-5](?:,[a-e][1-5])*)?)")
     _STEP = re.compile("([a-e][1-5])")
     _ANSWER = re.compile("0|[1-9][0-9]{0,5}")
-    _CHARACTERS = "path not ,0123456789" + COLUMNS
+    # A cell is one token: the stream above it need not first find out which two characters belong together.
+    _TOKENS = ("path ", " ", " not ", ",", *"0123456789", *CELLS)
     _WALLS: ClassVar[int] = 2
     _APART: ClassVar[int] = 2
 
@@ -100,7 +102,6 @@ class GridPathfinding(Family):
 @functools.cache
 def _far_pairs(apart: int) -> list[tuple[str, str, Walk]]:
     """Return pairs of cells so many columns and rows apart or more, and what else is in their rectangle."""
-    cells = [column + row for column in COLUMNS for row in ROWS]
 
     def between(axis: int, start: str, goal: str) -> str:
         line = (COLUMNS, ROWS)[axis]
@@ -108,7 +109,7 @@ def _far_pairs(apart: int) -> list[tuple[str, str, Walk]]:
         return line[low : high + 1]
 
     found = []
-    for start, goal in itertools.permutations(cells, 2):
+    for start, goal in itertools.permutations(CELLS, 2):
         columns, rows = between(0, start, goal), between(1, start, goal)
         if min(len(columns), len(rows)) > apart:
             rectangle = [column + row for column in columns for row in rows]

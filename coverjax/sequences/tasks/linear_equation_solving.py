@@ -39,7 +39,7 @@ class LinearEquationSolving(Family):
     _PROMPT = re.compile(rf"solve {_SIDE}={_SIDE}")
     _STEP = re.compile(rf"{_SIDE}={_SIDE}")
     _ANSWER = re.compile(NUMBER)
-    _CHARACTERS = "solve x0123456789+="
+    _TOKENS = "solve x0123456789+="
 
     def _draw(self, rng: np.random.Generator) -> Equation:
         while True:

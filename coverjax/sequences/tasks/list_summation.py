@@ -27,7 +27,7 @@ class ListSummation(Family):
     _PROMPT = re.compile(rf"sum {NUMBER}(?:,{NUMBER})+")
     _STEP = re.compile(rf"{NUMBER}\+{NUMBER}={NUMBER}")
     _ANSWER = re.compile(NUMBER)
-    _CHARACTERS = "sum ,0123456789+="
+    _TOKENS = "sum ,0123456789+="
     _COUNT: ClassVar[int] = 4
 
     def _draw(self, rng: np.random.Generator) -> Numbers:

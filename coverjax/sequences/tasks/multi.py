@@ -77,7 +77,7 @@ class MultiTask(Task):
         return family.frequencies_of(own)
 
     def vocabulary(self) -> tuple[str, ...]:
-        """Return all characters that prompts and traces of any family are written in, sorted."""
+        """Return all tokens that prompts and traces of any family are written in, sorted."""
         return tuple(sorted({token for family in self._families.values() for token in family.vocabulary()}))
 
     def sample_input(self, rng: np.random.Generator) -> Mixed:

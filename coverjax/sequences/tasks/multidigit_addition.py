@@ -30,7 +30,7 @@ class MultidigitAddition(Family):
     _PROMPT = re.compile(r"add ([1-9][0-9]{1,4})\+([1-9][0-9]{1,4})")
     _STEP = re.compile(rf"{NUMBER}\+{NUMBER}={NUMBER}")
     _ANSWER = re.compile(NUMBER)
-    _CHARACTERS = "add 0123456789+="
+    _TOKENS = "add 0123456789+="
     _DIGITS: ClassVar[int] = 2
 
     def _draw(self, rng: np.random.Generator) -> tuple[int, int]:

@@ -28,7 +28,7 @@ class SortingAlgorithms(Family):
     _PROMPT = re.compile("sort ([0-9]{2,10})")
     _STEP = re.compile("([0-9]{1,10})")
     _ANSWER = re.compile("[0-9]{1,10}")
-    _CHARACTERS = "sort 0123456789"
+    _TOKENS = "sort 0123456789"
     _COUNT: ClassVar[int] = 5
     _FEWEST, _MOST = 4, 6
 
