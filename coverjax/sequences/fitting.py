@@ -16,7 +16,7 @@ from tqdm import tqdm
 from coverjax.foundation.checks import InputError
 from coverjax.learning.checkpoints import fingerprint, read_checkpoint, write_checkpoint
 from coverjax.sequences.continuous import GAUSSIAN
-from coverjax.sequences.factorization import Texts, Weights, all_surprisals, base_surprisals
+from coverjax.sequences.factorization import Texts, Weights, all_surprisals, base_surprisals, router_logs
 from coverjax.sequences.language_model import LanguageModel, start_model
 from coverjax.sequences.pruning import needed_latents
 from coverjax.sequences.roles import role
@@ -31,6 +31,9 @@ JUDGED = 256
 
 PRUNED_BY = 1024
 """Texts that latents are pruned by."""
+
+DEAD = 0.01
+"""Share of them below which a latent is dropped at the end, where they don't need it."""
 
 LOOKED_AT = 64
 """Inputs that are asked how many strategies they have."""
@@ -74,9 +77,10 @@ def factorize(
     Returns:
         the model, and a history as of `fit_base`, where "held_out" is of the mixture whatever the objective,
         with "use" [evaluations, latents], the share of the texts that each latent has. Where latents were
-        pruned, the first columns are those of the model, the others of those that were dropped, 0 from then
-        on. With continuous latents (objective "gaussian") "held_out" is the importance-weighted bound with
-        `BOUND_DRAWS` draws, and "use" [evaluations, dimensions] is the KL of each dimension in nats.
+        pruned, the first columns are those of the model, then come those that were dead at the end, then
+        those that were dropped on the way, 0 from then on. With continuous latents (objective "gaussian")
+        "held_out" is the importance-weighted bound with `BOUND_DRAWS` draws, and "use" [evaluations,
+        dimensions] is the KL of each dimension in nats.
 
     Raises:
         InputError: a setting without a meaning, a base model of another task or one that has latents, or an
@@ -103,7 +107,10 @@ def factorize(
 def _pruned(
     model: LanguageModel, corpus: Texts, held: Texts, key: jax.Array, settings: FitConfig, split: SplitConfig
 ) -> tuple[LanguageModel, dict[str, np.ndarray]]:
-    """Share the texts equally, drop the latents that are not missed, and go on with the others."""
+    """Share the texts equally, drop the latents that are not missed, and go on with the others.
+
+    What then lost its texts to a twin is dropped at the end.
+    """
     first = round(split.schedule[0] * settings.steps)
     if not 0 < first < settings.steps:
         raise InputError(
@@ -124,7 +131,8 @@ def _pruned(
         checkpoint=None if settings.checkpoint is None else second_checkpoint(settings.checkpoint),
     )
     model, gone_on = _Fit(model.with_only(kept), corpus, held, going, after, free).run()
-    return model, _joined(shared, gone_on, kept)
+    alive = _alive(model, corpus, split.price)
+    return model.with_only(alive), _joined(shared, gone_on, kept, alive)
 
 
 def second_checkpoint(checkpoint: str | os.PathLike[str]) -> pathlib.Path:
@@ -140,18 +148,32 @@ def _told(model: LanguageModel, corpus: Texts) -> np.ndarray:
     return found[: len(some.slots)]
 
 
+def _alive(model: LanguageModel, corpus: Texts, price: float) -> list[int]:
+    """Return the latents that the router gives a part of the texts, or that these need all the same."""
+    some = Texts(*(part[:PRUNED_BY] for part in corpus))
+    shares = np.mean([np.exp(_routers(model, part)).mean(axis=0) for part in in_parts(some)], axis=0)
+    return needed_latents(_told(model, corpus), price, np.flatnonzero(shares >= DEAD).tolist())[0]
+
+
+_routers = jax.jit(router_logs)
+
+
 @jax.jit
 def _surprisals(model: LanguageModel, texts: Texts) -> jax.Array:
     return all_surprisals(model, texts).sum(axis=-1)
 
 
 def _joined(
-    begun: dict[str, np.ndarray], gone_on: dict[str, np.ndarray], kept: list[int]
+    begun: dict[str, np.ndarray], gone_on: dict[str, np.ndarray], kept: list[int], alive: list[int]
 ) -> dict[str, np.ndarray]:
-    """Return one history of both parts; the latents that were kept come first."""
+    """Return one history of both parts.
+
+    First come the latents of the model, then what was kept of the first part and is dead, then the others.
+    """
     latents = begun["use"].shape[1]
-    order = [*kept, *(z for z in range(latents) if z not in kept)]
-    later = np.pad(gone_on["use"], ((0, 0), (0, latents - len(kept))))
+    second = [*alive, *(i for i in range(len(kept)) if i not in alive)]
+    order = [*(kept[i] for i in second), *(z for z in range(latents) if z not in kept)]
+    later = np.pad(gone_on["use"][:, second], ((0, 0), (0, latents - len(kept))))
     joined = {name: np.concatenate([begun[name], gone_on[name]]) for name in ("loss", "held_out")}
     joined |= {name: np.concatenate([begun[name], begun[name][-1] + gone_on[name]]) for name in _COUNTED}
     return joined | {"use": np.concatenate([begun["use"][:, order], later])}

@@ -8,6 +8,8 @@ inputs, is what makes it tell: with weights that may follow the input a latent t
 good as a pure one.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from jaxtyping import Bool, Float
 
@@ -49,18 +51,19 @@ def mixture_weights(
 
 
 def needed_latents(
-    surprisal: Float[np.ndarray, "texts latents"], price: float = PRICE
+    surprisal: Float[np.ndarray, "texts latents"], price: float = PRICE, stay: Sequence[int] = ()
 ) -> tuple[list[int], Float[np.ndarray, " sizes"]]:
     """Drop latents that the texts don't miss.
 
     Args:
         surprisal: -log g(y | x, z) of texts under each latent, in nats.
         price: what the texts may cost more than under all latents, in nats a text.
+        stay: latents that are not to be dropped.
 
     Returns:
         the latents that are kept, in their order: of the smallest number that the price allows, at least one,
         those under which the texts cost least; and what they cost more with one latent less, two less, ...,
-        down to one [latents - 1].
+        down to one, or to those that stay.
     """
     surprisal = np.asarray(surprisal, np.float64)
     least = surprisal.min(axis=1, keepdims=True)
@@ -68,8 +71,9 @@ def needed_latents(
     sets = np.ones((1, surprisal.shape[1]), bool)
     kept, costs = sets[0], []
     whole = mixture_weights(likelihood, sets)[1][0]
-    while sets[0].sum() > 1:
-        sets = _one_less(sets)
+    free = ~np.isin(np.arange(surprisal.shape[1]), list(stay))
+    while sets[0].sum() > max(1, np.sum(~free)):
+        sets = _one_less(sets, free)
         cost = mixture_weights(likelihood, sets)[1]
         best = np.argsort(cost, kind="stable")[:BEAM]
         sets = sets[best]
@@ -79,9 +83,11 @@ def needed_latents(
     return np.flatnonzero(kept).tolist(), np.array(costs)
 
 
-def _one_less(sets: Bool[np.ndarray, "sets latents"]) -> Bool[np.ndarray, "more latents"]:
-    """Return all sets that lack one latent more, each once."""
-    row, latent = np.nonzero(sets)
+def _one_less(
+    sets: Bool[np.ndarray, "sets latents"], free: Bool[np.ndarray, " latents"]
+) -> Bool[np.ndarray, "more latents"]:
+    """Return all sets that lack one latent more, one of those that are free to go, each once."""
+    row, latent = np.nonzero(sets & free)
     less = sets[row]
     less[np.arange(len(row)), latent] = False
     return np.unique(less, axis=0)

@@ -8,8 +8,9 @@ import pytest
 
 from coverjax.foundation.checks import InputError
 from coverjax.learning.checkpoints import write_checkpoint
+from coverjax.sequences import fitting
 from coverjax.sequences.factorization import all_surprisals
-from coverjax.sequences.fitting import corpora, default_latents, factorize, fit_base
+from coverjax.sequences.fitting import JUDGED, corpora, default_latents, factorize, fit_base
 from coverjax.sequences.language_model import (
     ARITHMETIC,
     LanguageModel,
@@ -87,8 +88,6 @@ def test_an_interrupted_fit_ends_with_the_bits_of_one_that_was_not(
         return factorize(jax.random.key(KEY), subject, base[0], **settings)
 
     whole, told = base if kind == "base" else fit(None)
-    from coverjax.sequences import fitting
-
     write = fitting.write_checkpoint
 
     def write_and_stop(*args):
@@ -307,6 +306,31 @@ def test_latents_that_the_texts_do_not_miss_are_dropped(subject, base):
     assert (history["use"][:2] > 0.0).all()
     np.testing.assert_array_equal(history["use"][2:, 1:], 0.0)
     assert (np.diff(history["seconds"]) > 0.0).all()
+
+
+def test_latents_without_texts_are_dropped_at_the_end_unless_they_are_needed(subject, base, monkeypatch):
+    """0 writes most; 1 a few that no other writes, though the router gives it nothing; 2 and 3 write what 0
+    does, 2 has a part of the texts."""
+    model = base[0].with_latents(jax.random.key(1), 4)
+    corpus, _, _ = corpora(jax.random.key(0), subject, FitConfig(**LENGTH, **TINY))
+    told = np.full((40, 4), 9.0)
+    told[:30, [0, 2, 3]] = told[30:, 1] = 1.0
+    monkeypatch.setattr(fitting, "_told", lambda *_: told)
+    shares = np.log(np.full((JUDGED, 4), [0.945, 0.0, 0.05, 0.005]) + 1e-12)
+    monkeypatch.setattr(fitting, "_routers", lambda *_: shares)
+    assert fitting._alive(model, corpus, PRICE) == [0, 1, 2]
+
+
+def test_the_history_tells_the_latents_of_the_model_first():
+    def told(use, seconds):
+        numbers = np.arange(len(use), dtype=float)
+        return {"step": numbers, "loss": numbers, "held_out": numbers, "seconds": seconds, "use": use}
+
+    before = told(np.array([[0.1, 0.2, 0.3, 0.4]]), np.array([5.0]))
+    after = told(np.array([[0.6, 0.4], [0.0, 1.0]]), np.array([1.0, 2.0]))
+    found = fitting._joined(before, after, kept=[1, 3], alive=[1])
+    assert found["use"].tolist() == [[0.4, 0.2, 0.1, 0.3], [0.4, 0.6, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]]
+    assert found["seconds"].tolist() == [5.0, 6.0, 7.0]
 
 
 @pytest.mark.slow

@@ -44,6 +44,14 @@ def test_of_twins_one_is_kept(texts):
     assert costs[3] > PRICE
 
 
+@pytest.mark.parametrize("stay", [[4], [0], [0, 4]])
+def test_what_stays_is_not_dropped_and_its_twins_go_first(texts, stay):
+    writes = [*PURE, PURE[0]]
+    kept, costs = needed_latents(surprisals(writes, *texts), stay=stay)
+    assert kept == sorted({1, 2, 3, *stay})
+    assert len(costs) == 5 - len(stay)
+
+
 @pytest.mark.parametrize("place", range(5))
 def test_a_latent_that_writes_by_the_input_goes_before_the_pure_ones(texts, place):
     """The likelihood of a text is the same with it and without: only one weight for all inputs tells."""
