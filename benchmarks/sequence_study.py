@@ -37,6 +37,9 @@ BASE: dict[str, Any] = {"steps": 6000, "batch": 64, "every": 200, "texts": 40_00
 DECAY = {"grid_pathfinding": 0.1, "linear_equation_solving": 0.3, "base_conversion": 0.5, "multi_task": 0.1}
 """Weight decay of base models, where they learn inputs by heart without; 0 for the others."""
 
+FEW = ("linear_equation_solving", "base_conversion")
+"""Families with fewer than a thousand inputs: their factorizations have weight decay too."""
+
 MIXED: dict[str, Any] = {"steps": 8000, "batch": 64, "every": 400, "texts": 60_000}
 SPLIT: dict[str, Any] = {"batch": 64, "every": 50, "warmup": 30}
 LONG, SHORT = 1600, 400
@@ -79,6 +82,8 @@ class Cell:
     def settings(self) -> dict[str, Any]:
         """The settings of its factorization."""
         settings = {**SPLIT, "objective": self.objective, "steps": self.updates, "latents": self.latents}
+        if self.task in FEW:
+            settings |= {"decay": 0.1}
         return settings | ({"prune": PRICE, "hold": 0.25} if self.pruned else {})
 
 

@@ -10,9 +10,10 @@ those that need it, log q(z | x_b, y_b) of an encoder and the surprisals b[b, t]
     global         sum_z q S / B + beta KL(q || r), B = sum_t b_t             1 = no better than the base
     global_token   sum_z q (a . S) / (a . b) + beta KL(q || r)                likewise, where the base is
                    a_t = alpha / T + (1 - alpha) w_t, w_t ~ b_t^gamma         surprised, tokens count more
-    balanced       sum_z q (S - log r), q ~ exp(beta (-S + (1 - lambda) log R) + lambda f) held fixed; f_z by
-                   Sinkhorn iterations, so that the texts of this batch and of those before it use all latents
-                   equally; R_z the mean of r(z | x_b) over the batch
+    balanced       sum_z q (w S - log r), q ~ exp(beta (-S + (1 - lambda) log R) + lambda f) held fixed; f_z
+                   by Sinkhorn iterations, so that the texts of this batch and of those before it use all
+                   latents equally; R_z the mean of r(z | x_b) over the batch; w_z ~ R_z^(lambda - 1), so that
+                   rare latents learn as much as frequent ones
 
 In `balanced` the latents must share the texts while lambda is 1, which breaks the symmetry that a fitted
 base model starts with. As lambda falls to 0 (with beta 1) q becomes a posterior with one weight for each
@@ -33,6 +34,9 @@ from coverjax.sequences.language_model import LanguageModel, latent_logs, text_s
 from coverjax.sequences.transformer import stream
 
 OBJECTIVES = ("marginal", "elbo", "beta_elbo", "global", "global_token", "balanced")
+
+RARE = 0.02
+"""Share of the texts below which a latent is not given more weight."""
 
 SINKHORN = 100
 """Iterations; each makes the use of the latents equal and then the rows sum to 1."""
@@ -154,6 +158,17 @@ def responsibilities(
     return jax.lax.stop_gradient(jax.nn.softmax(scores, axis=-1))
 
 
+def attention(router: Float[jax.Array, "texts latents"], balance: Any = 0.0) -> Float[jax.Array, " latents"]:
+    """Return R^-(1 - lambda), what a text of each latent counts in what the generator learns.
+
+    With lambda = 0 a latent with a fourteenth of the texts has as large a part in the loss as one with half
+    of them: what each latent should write stays the same, but the rare ones no longer learn it last. A
+    latent with less than `RARE` counts as one with that.
+    """
+    shares = jnp.exp(jax.nn.logsumexp(router, axis=0)) / len(router)
+    return jax.lax.stop_gradient(jnp.maximum(shares, RARE) ** (balance - 1.0))
+
+
 # -- the objectives, of a model --------------------------------------------------------------------
 
 
@@ -238,13 +253,16 @@ def _balanced(
 ) -> tuple:
     fixed = jax.tree.map(jax.lax.stop_gradient, model)
     surprisal = all_surprisals(fixed, texts).sum(axis=-1)
-    share = responsibilities(surprisal, router_logs(fixed, texts), weights.beta, weights.balance, memory)
+    known = router_logs(fixed, texts)
+    share = responsibilities(surprisal, known, weights.beta, weights.balance, memory)
     z = jax.random.categorical(key, jnp.log(share), axis=-1)
     tokens = with_latent(model, texts.tokens, texts.slots, z)
     each, above = text_surprisals(model, tokens, texts.slots, texts.ends)
     # The stream before the latent has not seen it: the same pass gives the router.
     router = latent_logs(model, above[jnp.arange(len(z)), texts.slots - 1])
-    loss = each.sum(axis=-1) - jnp.sum(share * router, axis=-1)
+    effort = attention(known, weights.balance)
+    effort = effort[z] / jnp.sum(share.mean(axis=0) * effort)
+    loss = effort * each.sum(axis=-1) - jnp.sum(share * router, axis=-1)
     return loss.mean(), {"use": share.mean(axis=0), "surprisal": surprisal}
 
 

@@ -8,6 +8,7 @@ import pytest
 from coverjax.sequences import factorization
 from coverjax.sequences.factorization import (
     OBJECTIVES,
+    RARE,
     Texts,
     Weights,
     elbo_loss,
@@ -153,6 +154,13 @@ def test_of_twins_the_larger_one_gets_the_texts():
     assert share[2, 2] > 0.99
 
 
+def test_rare_latents_learn_as_much_as_frequent_ones():
+    router = jnp.log(jnp.asarray([[0.5, 0.4, 0.1, 0.0], [0.9, 0.0, 0.1, 0.0]]))
+    np.testing.assert_allclose(attention(router, 1.0), 1.0)
+    np.testing.assert_allclose(attention(router, 0.0), [1 / 0.7, 1 / 0.2, 1 / 0.1, 1 / RARE], rtol=1e-5)
+    np.testing.assert_allclose(attention(router, 0.5) ** 2, attention(router, 0.0), rtol=1e-5)
+
+
 def test_no_derivative_goes_through_the_responsibilities(numbers):
     surprisal, router = on_device(*numbers[:2])
     slope = jax.grad(lambda s: responsibilities(s, router).sum(where=jnp.arange(LATENTS) == 0))(surprisal)
@@ -263,7 +271,9 @@ def test_balanced_draws_latents_without_bias(model, texts, key):
     )
     surprisal, router = all_surprisals(model, texts).sum(-1), router_logs(model, texts)
     share = responsibilities(surprisal, router, weights.beta, weights.balance)
-    wanted = float((share * (surprisal - router)).sum(-1).mean())
+    effort = attention(router, weights.balance)
+    effort /= (share.mean(axis=0) * effort).sum()
+    wanted = float((share * (effort * surprisal - router)).sum(-1).mean())
     drawn = np.asarray(drawn, np.float64)
     assert abs(drawn.mean() - wanted) < 5 * drawn.std() / np.sqrt(len(drawn))
 
