@@ -55,7 +55,7 @@ study: $(READY)           ## the fits of the sequence models that are missing; h
 	$(BIN)/python -m benchmarks.sequence_study
 
 fitted: $(READY)          ## the base model that comes with the package
-	$(BIN)/coverjax sequences fit --task list_summation --steps 4000 --every 200 --decay 0 --seed 0 --out .fitted
+	$(BIN)/coverjax sequences fit --task list_summation --steps 4000 --every 200 --texts 20000 --decay 0 --seed 0 --out .fitted
 	$(BIN)/python -m benchmarks.ship_fitted .fitted/model.npz coverjax/sequences/fitted/list_summation.npz
 
 bench-smoke: $(VENV)/.ready-bench

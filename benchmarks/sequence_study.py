@@ -41,7 +41,7 @@ FEW = ("linear_equation_solving", "base_conversion")
 """Families with fewer than a thousand inputs: their factorizations have weight decay too."""
 
 MIXED: dict[str, Any] = {"steps": 8000, "batch": 64, "every": 400, "texts": 60_000}
-SPLIT: dict[str, Any] = {"batch": 64, "every": 50, "warmup": 30}
+SPLIT: dict[str, Any] = {"batch": 64, "every": 50, "warmup": 30, "texts": 40_000}
 LONG, SHORT = 1600, 400
 """Updates of a factorization: to its end, and where objectives are compared: what collapses has done so."""
 

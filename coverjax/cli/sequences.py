@@ -53,7 +53,7 @@ class FitOptions:
     heart. When not given 0.1 for a base model, else 0."""
     warmup: int = 100
     """Updates over which it rises."""
-    texts: int = 20_000
+    texts: int = 40_000
     """Number of texts to fit."""
     held_out: int = 512
     """Texts of other inputs that the loss is told on."""

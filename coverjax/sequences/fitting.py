@@ -96,7 +96,7 @@ def factorize(
     drawing, starting, running = jax.random.split(key, 3)
     corpus, held, lengths = corpora(drawing, task, settings)
     model = _split_model(starting, task, base, settings, split, lengths)
-    if base is not None:
+    if base is not None and split.objective.startswith("global"):
         corpus, held = (_with_base(base, texts) for texts in (corpus, held))
     # One update can't be cut in two; whoever gives `hold` is told so.
     if split.price and (settings.steps > 1 or split.hold is not None):

@@ -45,7 +45,7 @@ class FitConfig:
     learning_rate: float | None = None
     warmup: int = 100
     decay: float | None = None
-    texts: int = 20_000
+    texts: int = 40_000
     held_out: int = 512
     every: int = 100
     size: str | Size = "quick"

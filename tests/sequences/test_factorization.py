@@ -11,6 +11,7 @@ from coverjax.sequences.factorization import (
     RARE,
     Texts,
     Weights,
+    attention,
     elbo_loss,
     fixed_weights,
     marginal_loss,
