@@ -14,6 +14,7 @@ from coverjax.sequences.exploration import POLICIES, Exploration, explore, force
 from coverjax.sequences.fitting import factorize
 from coverjax.sequences.generation import router_probs
 from coverjax.sequences.language_model import LanguageModel
+from coverjax.sequences.pruning import PRICE
 from coverjax.sequences.roles import held_out_inputs
 from coverjax.sequences.tasks.base import Task
 from coverjax.sequences.tasks.registry import task
@@ -23,15 +24,15 @@ FITTED = pathlib.Path(__file__).parent / "fitted"
 
 QUICK: dict[str, Any] = {
     "objective": "balanced",
-    "latents": 6,
-    "steps": 420,
+    "latents": 8,
+    "prune": PRICE,
+    "steps": 320,
     "batch": 64,
     "warmup": 30,
-    "every": 105,
-    "texts": 8_000,
+    "every": 80,
+    "texts": 20_000,
     "held_out": 256,
-    "hold": 0.3,
-    "fade": 0.45,
+    "hold": 0.55,
 }
 """Settings of a factorization that a demonstration has time for."""
 
