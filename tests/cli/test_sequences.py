@@ -88,7 +88,7 @@ def test_a_base_model_has_no_latents_to_choose_from(models, monkeypatch, capsys)
         (
             ["draw", "--model", "base.npz", "--task", "multi_task"],
             "task: must be written in the words of the model, which was fitted to list_summation; multi_task "
-            "also has '*', 'a', 'b', 'c', 'd', 'e' and 9 more",
+            "also has ' not ', '*', 'a', 'a1', 'a2', 'a3' and 32 more",
         ),
         (
             ["evaluate", "--model", "split.npz", "--development", "0"],
