@@ -121,7 +121,8 @@ def _pruned(
     equal = dataclasses.replace(split, prune=0.0, hold=1.0, fade=1.0)
     before = dataclasses.replace(settings, steps=first)
     model, shared = _Fit(model, corpus, held, sharing, before, equal).run()
-    kept, _ = needed_latents(_told(model, corpus), split.price)
+    some = Texts(*(part[:PRUNED_BY] for part in corpus))
+    kept, _ = needed_latents(_told(model, some), split.price)
     free = dataclasses.replace(split, prune=0.0, hold=0.0, fade=0.0)
     # What parted at the higher rate stays apart at half of it, and is written with fewer faults.
     after = dataclasses.replace(
@@ -131,7 +132,7 @@ def _pruned(
         checkpoint=None if settings.checkpoint is None else second_checkpoint(settings.checkpoint),
     )
     model, gone_on = _Fit(model.with_only(kept), corpus, held, going, after, free).run()
-    alive = _alive(model, corpus, split.price)
+    alive = _alive(model, some, split.price)
     return model.with_only(alive), _joined(shared, gone_on, kept, alive)
 
 
