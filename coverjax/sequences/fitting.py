@@ -142,18 +142,16 @@ def second_checkpoint(checkpoint: str | os.PathLike[str]) -> pathlib.Path:
     return path.with_name(f"pruned-{path.name}")
 
 
-def _told(model: LanguageModel, corpus: Texts) -> np.ndarray:
-    """Return -log g(y | x, z) of the first texts under each latent [texts, latents]."""
-    some = Texts(*(part[:PRUNED_BY] for part in corpus))
-    found = np.concatenate([np.asarray(_surprisals(model, part)) for part in in_parts(some)])
-    return found[: len(some.slots)]
+def _told(model: LanguageModel, texts: Texts) -> np.ndarray:
+    """Return -log g(y | x, z) of texts under each latent [texts, latents]."""
+    found = np.concatenate([np.asarray(_surprisals(model, part)) for part in in_parts(texts)])
+    return found[: len(texts.slots)]
 
 
-def _alive(model: LanguageModel, corpus: Texts, price: float) -> list[int]:
+def _alive(model: LanguageModel, texts: Texts, price: float) -> list[int]:
     """Return the latents that the router gives a part of the texts, or that these need all the same."""
-    some = Texts(*(part[:PRUNED_BY] for part in corpus))
-    shares = np.mean([np.exp(_routers(model, part)).mean(axis=0) for part in in_parts(some)], axis=0)
-    return needed_latents(_told(model, corpus), price, np.flatnonzero(shares >= DEAD).tolist())[0]
+    shares = np.mean([np.exp(_routers(model, part)).mean(axis=0) for part in in_parts(texts)], axis=0)
+    return needed_latents(_told(model, texts), price, np.flatnonzero(shares >= DEAD).tolist())[0]
 
 
 _routers = jax.jit(router_logs)
