@@ -16,7 +16,7 @@ from tqdm import tqdm
 from coverjax.foundation.checks import InputError
 from coverjax.learning.checkpoints import fingerprint, read_checkpoint, write_checkpoint
 from coverjax.sequences.continuous import GAUSSIAN
-from coverjax.sequences.factorization import Texts, Weights, all_surprisals, base_surprisals, router_logs
+from coverjax.sequences.factorization import Texts, Weights, base_surprisals
 from coverjax.sequences.language_model import LanguageModel, start_model
 from coverjax.sequences.pruning import needed_latents
 from coverjax.sequences.roles import role
@@ -24,7 +24,7 @@ from coverjax.sequences.settings import FitConfig, SplitConfig
 from coverjax.sequences.tasks.base import Sample, Task
 from coverjax.sequences.tokenizer import Tokenizer, pairs
 from coverjax.sequences.transformer import DTYPE
-from coverjax.sequences.updates import Program, State, advance, begun, judge
+from coverjax.sequences.updates import Program, State, advance, begun, judge, under_latents
 
 JUDGED = 256
 """Texts whose loss is computed at once where nothing is fitted."""
@@ -122,7 +122,7 @@ def _pruned(
     before = dataclasses.replace(settings, steps=first)
     model, shared = _Fit(model, corpus, held, sharing, before, equal).run()
     some = Texts(*(part[:PRUNED_BY] for part in corpus))
-    kept, _ = needed_latents(_told(model, some), split.price)
+    kept, _ = needed_latents(_told(model, some)[0], split.price)
     free = dataclasses.replace(split, prune=0.0, hold=0.0, fade=0.0)
     # What parted at the higher rate stays apart at half of it, and is written with fewer faults.
     after = dataclasses.replace(
@@ -142,24 +142,18 @@ def second_checkpoint(checkpoint: str | os.PathLike[str]) -> pathlib.Path:
     return path.with_name(f"pruned-{path.name}")
 
 
-def _told(model: LanguageModel, texts: Texts) -> np.ndarray:
-    """Return -log g(y | x, z) of texts under each latent [texts, latents]."""
-    found = np.concatenate([np.asarray(_surprisals(model, part)) for part in in_parts(texts)])
-    return found[: len(texts.slots)]
+def _told(model: LanguageModel, texts: Texts) -> tuple[np.ndarray, np.ndarray]:
+    """Return -log g(y | x, z) of texts under each latent, and log r(z | x), both [texts, latents]."""
+    found = [under_latents(model, part) for part in in_parts(texts)]
+    surprisal, router = (np.concatenate(parts)[: len(texts.slots)] for parts in zip(*found, strict=True))
+    return surprisal, router
 
 
 def _alive(model: LanguageModel, texts: Texts, price: float) -> list[int]:
     """Return the latents that the router gives a part of the texts, or that these need all the same."""
-    shares = np.mean([np.exp(_routers(model, part)).mean(axis=0) for part in in_parts(texts)], axis=0)
-    return needed_latents(_told(model, texts), price, np.flatnonzero(shares >= DEAD).tolist())[0]
-
-
-_routers = jax.jit(router_logs)
-
-
-@jax.jit
-def _surprisals(model: LanguageModel, texts: Texts) -> jax.Array:
-    return all_surprisals(model, texts).sum(axis=-1)
+    surprisal, router = _told(model, texts)
+    shares = np.exp(router).mean(axis=0)
+    return needed_latents(surprisal, price, np.flatnonzero(shares >= DEAD).tolist())[0]
 
 
 def _joined(
@@ -299,8 +293,9 @@ class _Fit:
         with self._bar(step) as bar:
             while step < settings.steps:
                 block = min(settings.every, settings.steps - step)
+                first, last = jnp.int32(step), jnp.int32(step + block)
                 state, loss, use = advance(
-                    state, self.corpus, self.key, jnp.int32(step), self.weights, self.program, block
+                    state, self.corpus, self.key, first, last, self.weights, self.program
                 )
                 step += block
                 held = self._held_out(state.model)
@@ -323,7 +318,7 @@ class _Fit:
 
     def _held_out(self, model: LanguageModel) -> float:
         """Mean of -log p(y | x) on the held-out texts (those that fill up the last part count twice)."""
-        return float(np.mean([float(judge(model, part)) for part in in_parts(self.held)]))
+        return float(np.mean([judge(model, part) for part in in_parts(self.held)]))
 
     def _bar(self, step: int) -> Any:
         wanted = self.settings.progress

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 from coverjax.foundation.checks import InputError, shown
 from coverjax.learning.problem import on_device
@@ -67,7 +67,8 @@ def roll_out(
     latents: list[np.ndarray] = []
     for draw in range(budget):
         number = jnp.int32(draw)
-        chosen = _choose(numbers, facts, state, number, _words(choosing).reshape(*shape, -1), frozen)
+        noise = _noise(jax.random.clone(choosing), number, model.latents).reshape(*shape, -1)
+        chosen = _choose(numbers, facts, state, number, noise, frozen)
         z = np.asarray(chosen).ravel()
         keys = jax.vmap(jax.random.fold_in, in_axes=(0, None))(jax.random.clone(telling), draw)
         results = _said(model, task, inputs, x_texts, row, z, keys, (temperature, top_p)).reshape(shape)
@@ -115,8 +116,11 @@ def _said(
     return validated(task, [inputs[at] for at in asked], texts)
 
 
-def _words(keys: jax.Array) -> jax.Array:
-    return jax.random.key_data(keys)
+@partial(jax.jit, static_argnames="latents")
+def _noise(keys: jax.Array, draw: jax.Array, latents: int) -> Float[jax.Array, "runs latents"]:
+    """Return the noise of a draw's choices, compiled once for all policies: that is most of the work."""
+    own = jax.vmap(jax.random.fold_in, in_axes=(0, None))(keys, draw)
+    return jax.vmap(lambda key: jax.random.gumbel(key, (latents,), jnp.float32))(own)
 
 
 @partial(jax.jit, static_argnames=("frozen", "trials"))
@@ -128,19 +132,17 @@ def _start(numbers: Any, facts: Any, frozen: Frozen, trials: int) -> Any:
 
 @partial(jax.jit, static_argnames=("frozen",))
 def _choose(
-    numbers: Any, facts: Any, state: Any, draw: jax.Array, words: jax.Array, frozen: Frozen
+    numbers: Any, facts: Any, state: Any, draw: jax.Array, noise: jax.Array, frozen: Frozen
 ) -> Int[jax.Array, "inputs trials"]:
     """Return each run's latent, -1 where none may be chosen."""
     policy = joined(numbers, frozen)
 
-    def one(fact: Any, own: Any, word: jax.Array) -> jax.Array:
+    def one(fact: Any, own: Any, noise: jax.Array) -> jax.Array:
         logits = policy.choose(fact, own, draw)
-        key = jax.random.fold_in(jax.random.wrap_key_data(word), draw)
-        noise = jax.random.gumbel(key, logits.shape, jnp.float32)
         best = jnp.argmax(logits.astype(jnp.float32) + noise).astype(jnp.int32)
         return jnp.where(jnp.any(logits > -jnp.inf), best, -1)
 
-    return jax.vmap(lambda fact, own, word: jax.vmap(partial(one, fact))(own, word))(facts, state, words)
+    return jax.vmap(lambda fact, own, noise: jax.vmap(partial(one, fact))(own, noise))(facts, state, noise)
 
 
 @partial(jax.jit, static_argnames=("frozen",))

@@ -39,7 +39,7 @@ QUICK: dict[str, Any] = {
 QUICK_LOOK: dict[str, Any] = {
     "development": 16,
     "test": 32,
-    "trials": 4,
+    "trials": 8,
     "samples": 8,
     "policies": ("no repeat, alive", "schedule", "greedy on W"),
 }

@@ -103,23 +103,26 @@ def _block_matrices(params: Any) -> Any:
     return jax.tree_util.tree_map_with_path(kind, params)
 
 
-@partial(jax.jit, static_argnames=("program", "block"))
+@partial(jax.jit, static_argnames="program")
 def advance(
     state: State,
     corpus: Texts,
     key: jax.Array,
     first: jax.Array,
+    last: jax.Array,
     weights: Weights,
     program: Program,
-    block: int,
 ) -> tuple[State, Float[jax.Array, ""], jax.Array]:
-    """Make `block` updates from number `first` on; return the state, mean loss, and use of the latents.
+    """Make the updates from number `first` to before `last`, at least one; return the state, their mean
+    loss, and the use of the latents in the last one.
 
-    The random numbers of an update are named by the key and the update's number.
+    The random numbers of an update are named by the key and the update's number. How many they are is not
+    compiled in: a shorter last block would cost a compilation.
     """
     tool = optimiser(program)
 
-    def update(state: State, number: jax.Array) -> tuple[State, tuple]:
+    def update(number: jax.Array, before: tuple[State, jax.Array, jax.Array]) -> tuple:
+        state, total, _ = before
         choosing, drawing = jax.random.split(jax.random.fold_in(key, number))
         rows = jax.random.randint(choosing, (program.batch,), 0, corpus.slots.shape[0])
         batch = Texts(*(part[rows] for part in corpus))
@@ -130,11 +133,12 @@ def advance(
         memory = state.memory
         if len(memory):
             memory = jnp.concatenate([memory, facts["surprisal"]])[program.batch :]
-        return State(optax.apply_updates(state.model, change), opt, memory), (loss, facts["use"])
+        return State(optax.apply_updates(state.model, change), opt, memory), total + loss, facts["use"]
 
-    numbers = first + jnp.arange(block, dtype=jnp.int32)
-    state, (losses, use) = jax.lax.scan(update, state, numbers)
-    return state, losses.mean(), use[-1]
+    used = state.model.latents or state.model.dimensions
+    start = state, jnp.zeros((), DTYPE), jnp.zeros(used, DTYPE)
+    state, total, use = jax.lax.fori_loop(first, last, update, start)
+    return state, total / (last - first), use
 
 
 def _balance(number: jax.Array, program: Program) -> jax.Array:
@@ -161,14 +165,31 @@ def _loss(
     return batch_loss(model, batch, key, program.objective, weights, memory if len(memory) else None)
 
 
-@jax.jit
-def judge(model: LanguageModel, texts: Texts) -> Float[jax.Array, ""]:
+def judge(model: LanguageModel, texts: Texts) -> float:
     """Return the mean of -log p(y | x), of the mixture where there are latents, whatever is fitted.
 
     Where they are continuous it is the importance-weighted bound with `BOUND_DRAWS` draws of one noise.
     """
+    if not model.latents:
+        return float(_without_latents(model, texts))
+    return float(_mixed(*under_latents(model, texts)))
+
+
+@jax.jit
+def under_latents(
+    model: LanguageModel, texts: Texts
+) -> tuple[Float[jax.Array, "texts latents"], Float[jax.Array, "texts latents"]]:
+    """Return -log g(y | x, z) of texts under each latent, and log r(z | x)."""
+    return all_surprisals(model, texts).sum(axis=-1), router_logs(model, texts)
+
+
+@jax.jit
+def _mixed(surprisal: jax.Array, router: jax.Array) -> jax.Array:
+    return marginal_loss(surprisal, router).mean()
+
+
+@jax.jit
+def _without_latents(model: LanguageModel, texts: Texts) -> jax.Array:
     if model.dimensions:
         return importance_bound(model, texts, jax.random.key(0)).mean()
-    if not model.latents:
-        return base_surprisals(model, texts).sum(axis=-1).mean()
-    return marginal_loss(all_surprisals(model, texts).sum(axis=-1), router_logs(model, texts)).mean()
+    return base_surprisals(model, texts).sum(axis=-1).mean()

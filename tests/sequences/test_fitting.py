@@ -6,7 +6,7 @@ import pytest
 
 from coverjax.foundation.checks import InputError
 from coverjax.sequences import fitting
-from coverjax.sequences.fitting import JUDGED, corpora, default_latents, factorize, fit_base
+from coverjax.sequences.fitting import corpora, default_latents, factorize, fit_base
 from coverjax.sequences.pruning import PRICE
 from coverjax.sequences.roles import role
 from coverjax.sequences.settings import FitConfig, SplitConfig
@@ -160,9 +160,8 @@ def test_latents_without_texts_are_dropped_at_the_end_unless_they_are_needed(sub
     corpus, _, _ = corpora(jax.random.key(0), subject, FitConfig(**LENGTH, **TINY))
     told = np.full((40, 4), 9.0)
     told[:30, [0, 2, 3]] = told[30:, 1] = 1.0
-    monkeypatch.setattr(fitting, "_told", lambda *_: told)
-    shares = np.log(np.full((JUDGED, 4), [0.945, 0.0, 0.05, 0.005]) + 1e-12)
-    monkeypatch.setattr(fitting, "_routers", lambda *_: shares)
+    shares = np.log(np.full((40, 4), [0.945, 0.0, 0.05, 0.005]) + 1e-12)
+    monkeypatch.setattr(fitting, "_told", lambda *_: (told, shares))
     assert fitting._alive(model, corpus, PRICE) == [0, 1, 2]
 
 

@@ -56,15 +56,42 @@ def test_surprisals_of_the_last_batches_are_remembered(corpus):
     assert state.memory.shape == (REMEMBERED * BATCH, LATENTS)
     seen = [np.asarray(state.memory)]
     for number in range(2):
-        state, _, _ = advance(
-            state, texts, jax.random.key(2), jnp.int32(number), weights, program("balanced"), 1
-        )
+        span = jnp.int32(number), jnp.int32(number + 1)
+        state, _, _ = advance(state, texts, jax.random.key(2), *span, weights, program("balanced"))
         seen.append(np.asarray(state.memory))
     np.testing.assert_array_equal(seen[1][:-BATCH], 0.0)
     for row in seen[1][-BATCH:]:
         assert np.abs(told - row).max(axis=1).min() < 1e-3
     np.testing.assert_array_equal(seen[2][:-BATCH], seen[1][BATCH:])
     assert np.abs(seen[2][-BATCH:] - seen[1][-BATCH:]).max() > 0.1
+
+
+@pytest.mark.parametrize("objective", ["base", "balanced", "marginal"])
+def test_blocks_of_any_length_are_one_program_and_one_result(corpus, objective):
+    texts, _, lengths = corpus
+    subject = task("list_summation")
+    size = Size(width=8, layers=1, heads=1, hidden=8)
+    latents = 0 if objective == "base" else LATENTS
+    model = start_model(jax.random.key(1), subject.name, subject.vocabulary(), size, lengths, latents)
+    weights = Weights(*(jnp.float32(value) for value in Weights()))
+    begin = begun(model, program(objective))
+
+    def after(*ends):
+        state, losses = begin, []
+        for first, last in zip((0, *ends), ends, strict=False):
+            span = jnp.int32(first), jnp.int32(last)
+            state, loss, use = advance(state, texts, jax.random.key(2), *span, weights, program(objective))
+            losses.append(float(loss) * (last - first))
+            assert use.shape == (latents,)
+        return state, sum(losses)
+
+    whole, total = after(5)
+    programs = advance._cache_size()
+    parts, sum_of_parts = after(3, 4, 5)
+    assert advance._cache_size() == programs
+    for one, other in zip(jax.tree.leaves(whole), jax.tree.leaves(parts), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert total == pytest.approx(sum_of_parts, rel=1e-6)
 
 
 def test_other_objectives_remember_nothing(corpus):
