@@ -14,7 +14,11 @@ def sampled(name, rng, count=INPUTS):
     """Inputs of a family with the steps of each strategy."""
     task = cj.sequences.task(name)
     for x in task.sample_inputs(rng, count):
-        yield x, {s: task.render(x, s).partition(">")[0].split(";") for s in task.strategies()}
+        yield x, written(task, x)
+
+
+def written(task, x):
+    return {s: task.render(x, s).partition(">")[0].split(";") for s in task.strategies()}
 
 
 def results(steps):
@@ -79,8 +83,32 @@ def kinds(walk):
     return [a[0] == b[0] for a, b in itertools.pairwise(walk)]
 
 
+def images(x):
+    """The grid as it is, and seen in a mirror on either side: those that are drawn go right and down."""
+    for columns, rows in itertools.product(("abcde", "edcba"), ("12345", "54321")):
+        turned = str.maketrans("abcde12345", columns + rows)
+        start, goal, walls = x
+        yield (
+            start.translate(turned),
+            goal.translate(turned),
+            tuple(sorted(w.translate(turned) for w in walls)),
+        )
+
+
+def test_goals_that_are_drawn_lie_two_cells_to_the_right_and_below_or_more(rng):
+    seen = set()
+    for start, goal, _ in cj.sequences.task("grid_pathfinding").sample_inputs(rng, 300):
+        apart = "abcde".index(goal[0]) - "abcde".index(start[0]), int(goal[1]) - int(start[1])
+        assert min(apart) >= 2
+        seen.add(apart)
+    assert seen == set(itertools.product((2, 3, 4), repeat=2))
+
+
 def test_walks_are_the_first_of_all_shortest_ones_by_their_rule(rng):
-    for x, steps in sampled("grid_pathfinding", rng, 10):
+    task = cj.sequences.task("grid_pathfinding")
+    asked = [image for drawn in task.sample_inputs(rng, 5) for image in images(drawn)]
+    for x in asked:
+        steps = written(task, x)
         start, goal, _ = x
         walks = [body.split(";") for body in reference.bodies("grid_pathfinding", x)]
         least = min(map(len, walks))
