@@ -115,9 +115,12 @@ def _closed_pipe() -> int:
 
 
 def _written() -> str:
-    """Say what was written before something went wrong: mostly nothing, as all is renamed at the end."""
+    """Say what was written before something went wrong: mostly nothing, as all is renamed at the end.
+
+    What was whole in a temporary folder went with it.
+    """
     files = sys.modules.get("coverjax.foundation.files")
-    names = [str(path) for path in getattr(files, "WRITTEN", [])]
+    names = [str(path) for path in dict.fromkeys(getattr(files, "WRITTEN", [])) if path.exists()]
     if not names:
         return "nothing was written"
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""

@@ -41,7 +41,7 @@ class FitOptions:
     task: str = "list_summation"
     """A family of inputs, or multi_task, the mixture of all of them."""
     size: Preset = "quick"
-    """How large the network is: about 0.1, 0.34, 4.7, 85 million parameters."""
+    """How large a network that starts from nothing is: about 0.1, 0.34, 4.7, 85 million parameters."""
     steps: int = 2_000
     """Number of updates."""
     batch: int = 64
@@ -89,7 +89,7 @@ class FactorizeOptions(FitOptions):
     """balanced: nats a text that a latent must save, or it is dropped after --hold; 0 keeps all. Default:
     0.05, and 0 where --latents is given."""
     beta: float | None = None
-    """Weight of the divergence from the router; of the likelihood in balanced."""
+    """Weight of the divergence from the router; of the likelihood in balanced. Not of marginal and elbo."""
     alpha: float = 0.5
     """global_token: share of the weight that all tokens get alike."""
     gamma: float = 1.0
@@ -256,7 +256,12 @@ def _check_fit(options: FitOptions, verb: str) -> None:
     check_seed(options.seed)
     if options.out is None:
         raise InputError(f"coverjax sequences {verb}: needs --out, the folder for the model")
-    refuse_unfinished(options.out / UNFINISHED, "fit", options.resume)
+    unfinished = options.out / UNFINISHED
+    refuse_unfinished(unfinished, "fit", options.resume)
+    from coverjax.sequences.fitting import second_checkpoint
+
+    if not unfinished.exists():  # then nothing goes on from the second part either
+        refuse_unfinished(second_checkpoint(unfinished), "second part of a fit", False)
 
 
 # -- draw and evaluate -----------------------------------------------------------------------------

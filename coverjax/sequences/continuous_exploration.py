@@ -103,7 +103,7 @@ def explore_continuous(
         one_of("methods", name, DRAWS)
     draws = max(len(task.strategies(x)) for x in inputs) if budget is None else whole_number("budget", budget)
     whole_number("trials", trials)
-    whole_number("pool", pool, draws)
+    whole_number("pool", pool, draws if FARTHEST in methods else 1)
     basing, routing, placing, telling = jax.random.split(key, 4)
     heat: dict[str, Any] = {"temperature": float(temperature), "top_p": float(top_p)}
     logs = {

@@ -51,7 +51,7 @@ def judged_continuous(
     trials: int = 8,
     methods: Sequence[str] = DRAWS,
     budget: int | None = None,
-    pool: int = POOL,
+    pool: int | None = None,
     level: float = 0.95,
 ) -> ContinuousStudy:
     """Say what the latents tell, and explore test inputs with them.
@@ -62,7 +62,8 @@ def judged_continuous(
         model: with continuous latents.
         base: what independent sampling is measured with; the router's draws when None.
         development, test: numbers of inputs of these roles.
-        trials, methods, budget, pool: as of `explore_continuous`.
+        trials, methods, budget: as of `explore_continuous`.
+        pool: as there; None takes `POOL`, or the budget where that is larger.
         level: nominal level of the intervals.
 
     Raises:
@@ -79,7 +80,7 @@ def judged_continuous(
         budget=budget,
         trials=trials,
         methods=methods,
-        pool=pool,
+        pool=max(POOL, budget or 0) if pool is None else pool,
     )
     matching = {name: log.matches.any(axis=-1).mean(axis=(1, 2)) for name, log in explored.logs.items()}
     return ContinuousStudy(

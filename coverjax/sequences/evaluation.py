@@ -24,13 +24,11 @@ from coverjax.sequences.agreements import (
 )
 from coverjax.sequences.assignment import aligned_shares, one_to_one, twins
 from coverjax.sequences.forced import ForcedSamples, GeneratorTable
+from coverjax.sequences.pruning import DEAD
 from coverjax.sequences.references import references_of
 
 OFF = "off-strategy"
 """What a sample is that matches no strategy."""
-
-DEAD = 0.01
-"""A latent that the router draws less often than this is dead."""
 
 TWIN = 0.1
 """Two latents whose strategies are no further apart than this (total variation) are twins."""

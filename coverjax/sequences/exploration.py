@@ -85,8 +85,13 @@ def forced_samples(
     temperature: float = 1.0,
     top_p: float = 1.0,
 ) -> tuple[ForcedSamples, Drawn]:
-    """Draw `samples` texts of every latent on every input; what W is estimated from."""
+    """Draw `samples` texts of every latent on every input; what W is estimated from.
+
+    Raises:
+        InputError: a model without latents, less than one sample, or no inputs.
+    """
     model.require_latents()
+    whole_number("samples", samples)
     latents = np.repeat(np.arange(model.latents), samples)
     drawn = draw(
         key, model, task, inputs, len(latents), latents=latents, temperature=temperature, top_p=top_p
@@ -132,7 +137,8 @@ def explore(
         forced: samples of the development inputs with each latent forced, where they are there already.
 
     Raises:
-        InputError: a model without latents or a base with them, inputs on both sides, or an unknown policy.
+        InputError: a model without latents or a base with them, inputs on both sides or none on one, or an
+            unknown policy.
     """
     require_settings(policies, trials, budget)
     _require(model, task, development, test)
@@ -289,6 +295,9 @@ def require_settings(policies: Sequence[str], trials: int, budget: int | None) -
 
 def _require(model: LanguageModel, task: Task, development: Sequence[Any], test: Sequence[Any]) -> None:
     model.require_latents()
+    for name, side in (("development", development), ("test", test)):
+        if not side:
+            raise InputError(f"{name}: must be at least one input; got none")
     common = {task.render_x(x) for x in development} & {task.render_x(x) for x in test}
     if common:
         raise InputError(

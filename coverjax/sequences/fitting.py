@@ -18,7 +18,7 @@ from coverjax.learning.checkpoints import fingerprint, read_checkpoint, write_ch
 from coverjax.sequences.continuous import GAUSSIAN
 from coverjax.sequences.factorization import Texts, Weights, base_surprisals
 from coverjax.sequences.language_model import LanguageModel, start_model
-from coverjax.sequences.pruning import needed_latents
+from coverjax.sequences.pruning import DEAD, needed_latents
 from coverjax.sequences.roles import role
 from coverjax.sequences.settings import FitConfig, SplitConfig
 from coverjax.sequences.tasks.base import Sample, Task
@@ -32,8 +32,8 @@ JUDGED = 256
 PRUNED_BY = 1024
 """Texts that latents are pruned by."""
 
-DEAD = 0.01
-"""Share of them below which a latent is dropped at the end, where they don't need it."""
+IN_VAIN = 4_000
+"""Texts drawn one after the other whose inputs are all to be held out, or none is, before it is given up."""
 
 LOOKED_AT = 64
 """Inputs that are asked how many strategies they have."""
@@ -117,6 +117,9 @@ def _pruned(
             f"hold: must leave updates before and after latents are pruned; got {split.schedule[0]:g} of "
             f"{settings.steps} updates"
         )
+    later = None if settings.checkpoint is None else second_checkpoint(settings.checkpoint)
+    if later is not None and later.exists() and not os.path.exists(settings.checkpoint or ""):
+        raise InputError(f"{later}: goes on from {settings.checkpoint}, which is not there; remove it")
     sharing, going = jax.random.split(key)
     equal = dataclasses.replace(split, prune=0.0, hold=1.0, fade=1.0)
     before = dataclasses.replace(settings, steps=first)
@@ -129,7 +132,7 @@ def _pruned(
         settings,
         steps=settings.steps - first,
         learning_rate=settings.rate_and_decay(split.objective)[0] / 2.0,
-        checkpoint=None if settings.checkpoint is None else second_checkpoint(settings.checkpoint),
+        checkpoint=later,
     )
     model, gone_on = _Fit(model.with_only(kept), corpus, held, going, after, free).run()
     alive = _alive(model, some, split.price)
@@ -150,7 +153,7 @@ def _told(model: LanguageModel, texts: Texts) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _alive(model: LanguageModel, texts: Texts, price: float) -> list[int]:
-    """Return the latents that the router gives a part of the texts, or that these need all the same."""
+    """Return the latents that are not dead, and those that are but that the texts need all the same."""
     surprisal, router = _told(model, texts)
     shares = np.exp(router).mean(axis=0)
     return needed_latents(surprisal, price, np.flatnonzero(shares >= DEAD).tolist())[0]
@@ -208,22 +211,34 @@ def default_latents(task: Task, *, pruned: bool = False) -> int:
 
 
 def corpora(key: jax.Array, task: Task, settings: FitConfig) -> tuple[Texts, Texts, tuple[int, int]]:
-    """Draw texts to fit, and of other inputs to judge by; also the lengths of the longest prompt and text."""
+    """Draw texts to fit, and of other inputs to judge by; also the length of the longest prompt, and of that
+    with the longest trace after it.
+
+    Raises:
+        InputError: the task seems to have no inputs of one of both.
+    """
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
     drawn = _texts(rng, task, settings.texts, True) + _texts(rng, task, settings.held_out, False)
     cut = settings.texts
     tokens, slots, ends = pairs(Tokenizer(task.vocabulary()), [(text.x_text, text.y_text) for text in drawn])
     made = [jnp.asarray(part) for part in (tokens, slots, ends, np.zeros((len(tokens), 1), np.float32))]
     first, rest = (Texts(*(part[rows] for part in made)) for rows in (slice(cut), slice(cut, None)))
-    return first, rest, (int(slots.max()) + 1, int(tokens.shape[1]))
+    longest = int(slots.max()) + 1
+    return first, rest, (longest, longest + int((ends - slots).max()))
 
 
 def _texts(rng: np.random.Generator, task: Task, count: int, fitted: bool) -> list[Sample]:
     """Draw texts whose inputs are to be fitted, or are not."""
     kept: list[Sample] = []
+    vain = 0
     while len(kept) < count:
         some = task.sample_corpus(rng, 1 + (count - len(kept)) * 5 // (4 if fitted else 1))
-        kept += [text for text in some if (role(text.x_text) == "fit") == fitted]
+        found = [text for text in some if (role(text.x_text) == "fit") == fitted]
+        kept += found
+        vain = 0 if found else vain + len(some)
+        if vain > IN_VAIN:
+            which = "to fit" if fitted else "that are held out"
+            raise InputError(f"texts: {task.name} seems to have no inputs {which}: none of {vain} drawn")
     return kept[:count]
 
 
@@ -289,7 +304,7 @@ class _Fit:
         settings = self.settings
         history: dict[str, Any] = {name: [] for name in HISTORY}
         step, state, history = self._resumed(history)
-        begun = time.perf_counter() - (history["seconds"][-1] if history["seconds"] else 0.0)
+        since = time.perf_counter() - (history["seconds"][-1] if history["seconds"] else 0.0)
         with self._bar(step) as bar:
             while step < settings.steps:
                 block = min(settings.every, settings.steps - step)
@@ -299,7 +314,7 @@ class _Fit:
                 )
                 step += block
                 held = self._held_out(state.model)
-                told = (step, float(loss), held, time.perf_counter() - begun, np.asarray(use).tolist())
+                told = (step, float(loss), held, time.perf_counter() - since, np.asarray(use).tolist())
                 if not math.isfinite(told[1]):
                     raise InputError(f"learning_rate: the loss became {told[1]} by update {step}; lower it")
                 for name, value in zip(HISTORY, told, strict=True):
@@ -317,8 +332,9 @@ class _Fit:
         return (0, self.state, history) if found is None else found
 
     def _held_out(self, model: LanguageModel) -> float:
-        """Mean of -log p(y | x) on the held-out texts (those that fill up the last part count twice)."""
-        return float(np.mean([judge(model, part) for part in in_parts(self.held)]))
+        """Mean of -log p(y | x) on the held-out texts."""
+        told = np.concatenate([judge(model, part) for part in in_parts(self.held)])
+        return float(told[: len(self.held.slots)].mean())
 
     def _bar(self, step: int) -> Any:
         wanted = self.settings.progress

@@ -17,6 +17,9 @@ PRICE = 0.05
 """Nats a text that a latent must save. A strategy that a hundredth of the texts follow, and that the others
 would write five nats worse, is just kept."""
 
+DEAD = 0.01
+"""A latent that the router draws less often than this is dead."""
+
 BEAM = 16
 """Sets of each size that are followed. One alone can lose its way: of two pure latents and two that exchange
 their strategies by the input, any three are as good as all four, and only some lead to the pure two."""

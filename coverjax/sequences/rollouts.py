@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
-from coverjax.foundation.checks import InputError, shown
+from coverjax.foundation.checks import InputError, shown, whole_number
 from coverjax.learning.problem import on_device
 from coverjax.logs.log import SampleLog
 from coverjax.model.router_generator import RouterGenerator
@@ -52,8 +52,11 @@ def roll_out(
         an ordered log [inputs, trials, draws].
 
     Raises:
-        InputError: the policy doesn't act on latents or doesn't fit, or `known` is of other inputs.
+        InputError: the policy doesn't act on latents or doesn't fit, `known` is of other inputs, or less than
+            one draw or trial.
     """
+    whole_number("budget", budget)
+    whole_number("trials", trials)
     x_texts = tuple(task.render_x(x) for x in inputs)
     _require(policy, model, known, x_texts)
     numbers, frozen = split(policy)

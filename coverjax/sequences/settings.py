@@ -36,12 +36,13 @@ class FitConfig:
         every: updates between two of those (and checkpoints).
         size: of a network that starts from nothing: a name of `PRESETS`, or a `Size`.
         checkpoint: a file that is written on the way; when it is there, fitting goes on from it, bit for bit.
-            A file of another fit is refused.
+            A file of another fit is refused. Where latents are pruned a second one, "pruned-" and its name,
+            holds what was done after that.
         progress: whether to show a bar on stderr; None where someone looks at it.
     """
 
     steps: int = 2000
-    batch: int = 128
+    batch: int = 64
     learning_rate: float | None = None
     warmup: int = 100
     decay: float | None = None
@@ -102,7 +103,7 @@ class SplitConfig:
         prune: nats a text that a latent of `balanced` must save, or it is dropped when lambda leaves 1; the
             updates that are left then begin anew, and lambda = 0. 0 keeps all.
             None takes `PRICE` where `latents` is None, else 0: whoever asks for a number gets it.
-        beta, alpha, gamma: numbers in the objective.
+        beta, alpha, gamma: numbers in the objective. `elbo`, where beta is 1, and `marginal` take no beta.
         hold: share of the updates in which `balanced` holds the latents equal, and `gaussian` leaves the KL
             out (lambda = 1); None takes 0.4 where latents are pruned, else 0.25.
         fade: share of the updates after which lambda has fallen to 0, in a straight line from `hold` on;
@@ -144,8 +145,15 @@ class SplitConfig:
             raise InputError("fade: must be left out where latents are pruned; prune = 0 keeps all")
         if self.schedule[1] < self.schedule[0]:
             raise InputError(f"fade: must not be below hold = {self.schedule[0]}; got {self.fade}")
-        if self.beta is not None and not (isinstance(self.beta, int | float) and 0.0 <= self.beta < math.inf):
-            raise InputError(f"beta: must be a number >= 0; got {shown(self.beta)}")
+        if self.beta is not None:
+            self._require_beta(self.beta)
+
+    def _require_beta(self, beta: float) -> None:
+        if not (isinstance(beta, int | float) and 0.0 <= beta < math.inf):
+            raise InputError(f"beta: must be a number >= 0; got {shown(beta)}")
+        if self.objective in ("elbo", "marginal"):
+            other = "; 'beta_elbo' takes one" if self.objective == "elbo" else ""
+            raise InputError(f"beta: must be left out of {self.objective!r}{other}")
 
     @property
     def price(self) -> float:

@@ -144,8 +144,9 @@ def judged(
     forcing, exploring = jax.random.split(key)
     known, unseen = held_out_inputs(key, subject, development, test, level)
     forced, drawn = forced_samples(forcing, model, subject, known, samples)
-    by_family = {subject.family(x): subject.frequencies_of(x) for x in known}
-    reference: Any = by_family if len(by_family) > 1 else next(iter(by_family.values()))
+    reference: dict[str, list[Any]] = {}
+    for x in known:
+        reference.setdefault(subject.family(x), []).append(subject.frequencies_of(x))
     return Study(
         task=subject,
         base=base,

@@ -1,8 +1,8 @@
 """A small decoder-only transformer: causal, pre-norm, rotary positions, with or without a key-value cache.
 
-`stream` and `start_cache` take one sequence or an array of them, `continue_cache` one, and callers map it
-over a batch. A sequence may have padding on the left (`pad` of it), which changes nothing: positions count
-from the first real token and no token looks at padding. The numbers are float32 and are cast to the
+`stream` takes one sequence or an array of them, `start_cache` and `continue_cache` one, and callers map
+these over a batch. A sequence may have padding on the left (`pad` of it), which changes nothing: positions
+count from the first real token and no token looks at padding. The numbers are float32 and are cast to the
 network's dtype where they are used.
 """
 

@@ -165,14 +165,14 @@ def _loss(
     return batch_loss(model, batch, key, program.objective, weights, memory if len(memory) else None)
 
 
-def judge(model: LanguageModel, texts: Texts) -> float:
-    """Return the mean of -log p(y | x), of the mixture where there are latents, whatever is fitted.
+def judge(model: LanguageModel, texts: Texts) -> Float[jax.Array, " texts"]:
+    """Return -log p(y | x) of texts, of the mixture where there are latents, whatever is fitted.
 
     Where they are continuous it is the importance-weighted bound with `BOUND_DRAWS` draws of one noise.
     """
     if not model.latents:
-        return float(_without_latents(model, texts))
-    return float(_mixed(*under_latents(model, texts)))
+        return _without_latents(model, texts)
+    return _mixed(*under_latents(model, texts))
 
 
 @jax.jit
@@ -183,13 +183,11 @@ def under_latents(
     return all_surprisals(model, texts).sum(axis=-1), router_logs(model, texts)
 
 
-@jax.jit
-def _mixed(surprisal: jax.Array, router: jax.Array) -> jax.Array:
-    return marginal_loss(surprisal, router).mean()
+_mixed = jax.jit(marginal_loss)
 
 
 @jax.jit
 def _without_latents(model: LanguageModel, texts: Texts) -> jax.Array:
     if model.dimensions:
-        return importance_bound(model, texts, jax.random.key(0)).mean()
-    return base_surprisals(model, texts).sum(axis=-1).mean()
+        return importance_bound(model, texts, jax.random.key(0))
+    return base_surprisals(model, texts).sum(axis=-1)

@@ -12,6 +12,7 @@ import coverjax.cli.main as front
 from coverjax._version import __version__
 from coverjax.cli.main import main
 from coverjax.foundation.checks import InputError
+from coverjax.foundation.files import whole_file, whole_folder
 
 
 @pytest.fixture
@@ -102,6 +103,26 @@ def test_an_interrupt_is_130(verb, capsys):
     verb(raising(KeyboardInterrupt()))
     assert main(["test"]) == 130
     assert capsys.readouterr().err == "coverjax: interrupted; nothing was written\n"
+
+
+def test_what_went_with_a_temporary_folder_was_not_written(verb, capsys, tmp_path):
+    def stopped(*_):
+        for _ in range(2):  # a checkpoint is written again and again
+            with whole_file(tmp_path / "kept") as part:
+                part.write_text("1")
+        with whole_folder(tmp_path / "out") as folder, whole_file(folder / "model") as part:
+            part.write_text("1")
+        with whole_folder(tmp_path / "lost") as folder:
+            with whole_file(folder / "model") as part:
+                part.write_text("1")
+            raise KeyboardInterrupt
+
+    verb(stopped)
+    assert main(["test"]) == 130
+    names = [str(tmp_path / "kept"), str(tmp_path / "out" / "model")]
+    assert capsys.readouterr().err == (
+        f"coverjax: interrupted; written before that, and whole: {', '.join(names)}\n"
+    )
 
 
 @pytest.mark.parametrize(("code", "expected"), [(0, 0), (None, 0), (2, 2), ("text", 1)])

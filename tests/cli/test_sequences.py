@@ -7,6 +7,7 @@ import pytest
 
 import coverjax as cj
 from coverjax.cli.main import main
+from coverjax.sequences import fitting
 from coverjax.sequences.studies import fitted_base
 
 
@@ -50,6 +51,15 @@ def test_an_unfinished_fit_is_not_overwritten(tmp_path, capsys):
     assert main(["sequences", "fit", "--out", str(tmp_path)]) == 2
     assert "an unfinished fit is there: resume it (--resume), or remove the file" in capsys.readouterr().err
     assert (tmp_path / "unfinished-fit.npz").read_bytes() == b"something"
+
+
+def test_the_second_part_of_a_fit_that_was_removed_is_not_taken_up(tmp_path, capsys):
+    second = tmp_path / "pruned-unfinished-fit.npz"
+    second.write_bytes(b"something")
+    for more in ([], ["--resume"]):
+        assert main(["sequences", "factorize", "--out", str(tmp_path), *more]) == 2
+        assert "pruned-unfinished-fit.npz: an unfinished second part" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == [second.name]
 
 
 @pytest.fixture(scope="module")
@@ -153,23 +163,48 @@ def test_a_log_of_the_model_that_comes_with_the_package_is_estimated(tmp_path, c
     assert cj.estimate(log).mean().coverage[0, -1] > 0.4
 
 
+def test_each_latent_in_turn_is_drawn(models, tmp_path, capsys):
+    words = ["--model", str(models / "split.npz"), "--inputs", "2", "--samples", "5", "--latents", "each"]
+    assert main(["sequences", "draw", *words, "--out", str(tmp_path)]) == 0
+    capsys.readouterr()
+    log = cj.read_log(tmp_path / "log.jsonl", declared=tmp_path / "declared.csv")
+    assert log.latent.reshape(2, 5).tolist() == [[0, 1, 0, 1, 0]] * 2
+
+
+FEW = ["--steps", "4", "--every", "2", "--batch", "4", "--texts", "40", "--held-out", "8", "--warmup", "2"]
+
+
+@pytest.mark.slow
+def test_a_fit_that_is_interrupted_twice_resumes_to_the_same_bytes(models, tmp_path, monkeypatch, capsys):
+    """At the first of four evaluations, before latents are pruned, and at the third, after that."""
+    few = [*FEW, "--steps", "8", "--hold", "0.5"]
+    words = ["sequences", "factorize", "--base", str(models / "base.npz"), *few]
+    whole, halved = tmp_path / "whole", tmp_path / "halved"
+    assert main([*words, "--out", str(whole)]) == 0
+    write, written = fitting.write_checkpoint, []
+
+    def stopping(path, *rest):
+        write(path, *rest)
+        written.append(path.name)
+        if len(written) in (1, 3):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(fitting, "write_checkpoint", stopping)
+    for more in ([], ["--resume"]):
+        assert main([*words, "--out", str(halved), *more]) == 130
+        assert "keeps what is finished: --resume goes on" in capsys.readouterr().err
+        assert {path.name for path in halved.iterdir()} == set(written)
+    assert written == ["unfinished-fit.npz"] * 2 + ["pruned-unfinished-fit.npz"]
+    assert main([*words, "--out", str(halved), "--resume"]) == 0
+    for name in ("model.npz", "history.csv"):
+        assert (halved / name).read_bytes() == (whole / name).read_bytes()
+    assert sorted(path.name for path in halved.iterdir()) == ["history.csv", "model.npz", "summary.json"]
+
+
 @pytest.mark.slow
 def test_fit_and_factorize_write_what_they_say(tmp_path, capsys):
     """Four updates of each: the files, the documents, and that nothing in them depends on the clock."""
-    few = [
-        "--steps",
-        "4",
-        "--every",
-        "2",
-        "--batch",
-        "4",
-        "--texts",
-        "40",
-        "--held-out",
-        "8",
-        "--warmup",
-        "2",
-    ]
+    few = FEW
     base, split = tmp_path / "base", tmp_path / "split"
     assert main(["sequences", "fit", *few, "--out", str(base)]) == 0
     told = " ".join(capsys.readouterr().out.split())

@@ -15,6 +15,7 @@ from coverjax.sequences.continuous_exploration import (
     DRAWS,
     FARTHEST,
     LOW_DISCREPANCY,
+    POOL,
     draw_runs,
     explore_continuous,
     latents_of,
@@ -174,6 +175,33 @@ def test_what_can_not_be_explored_is_refused(subject, base, model, plain, key):
         cj.sequences.explore(key, model, subject, [], plain)
     with pytest.raises(InputError, match="must have continuous latents"):
         latent_use(key, base, subject)
+
+
+def test_only_farthest_points_need_a_pool_and_judging_gives_them_a_large_one(
+    subject, model, plain, key, monkeypatch
+):
+    seen = {}
+
+    def asked(*_, **settings):
+        seen.update(settings)
+        raise InterruptedError
+
+    found = explore_continuous(
+        jax.random.clone(key),
+        model,
+        subject,
+        plain[:1],
+        budget=3,
+        pool=2,
+        trials=1,
+        methods=("low discrepancy",),
+    )
+    assert set(found.curves) == {"router iid", "low discrepancy"}
+    monkeypatch.setattr(continuous_study, "explore_continuous", asked)
+    for budget, pool in ((None, POOL), (POOL + 1, POOL + 1), (2, POOL)):
+        with pytest.raises(InterruptedError):
+            continuous_study.judged_continuous(jax.random.clone(key), subject, model, budget=budget)
+        assert seen["pool"] == pool
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ import pytest
 import coverjax as cj
 from coverjax.foundation.checks import InputError
 from coverjax.sequences import exploration, generation, rollouts
-from coverjax.sequences.exploration import BASE, ROUTER, explore
+from coverjax.sequences.exploration import BASE, ROUTER, explore, forced_samples
 from coverjax.sequences.generation import draw
 from coverjax.sequences.language_model import start_model
 from coverjax.sequences.roles import inputs_of
@@ -260,6 +260,16 @@ def test_what_can_not_explore_is_refused(subject, models, sides):
         InputError, match=r"policies: must be of no repeat, no repeat, alive, schedule, .*; got 'best'"
     ):
         explore(jax.random.key(0), models[1], subject, own, other, policies=["best"])
+    for name, parts in (("development", ([], other)), ("test", (own, []))):
+        with pytest.raises(InputError, match=f"{name}: must be at least one input; got none"):
+            explore(jax.random.key(0), models[1], subject, *parts)
+    with pytest.raises(InputError, match="samples: must be a whole number >= 1; got -1"):
+        forced_samples(jax.random.key(0), models[1], subject, own, -1)
+    table = known_table(subject, own, SPLIT)
+    for name in ("budget", "trials"):
+        given = {"budget": 2, "trials": 1} | {name: 0}
+        with pytest.raises(InputError, match=f"{name}: must be a whole number >= 1; got 0"):
+            roll_out(jax.random.key(0), models[1], subject, own, cj.LatentIID(), table, **given)
     with pytest.raises(InputError, match="model: must have latents to choose from"):
         generation.router_probs(models[0], ["sum 1,2,3,4"])
     table = known_table(subject, own, SPLIT)

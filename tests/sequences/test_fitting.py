@@ -6,6 +6,7 @@ import pytest
 
 from coverjax.foundation.checks import InputError
 from coverjax.sequences import fitting
+from coverjax.sequences.factorization import base_surprisals
 from coverjax.sequences.fitting import corpora, default_latents, factorize, fit_base
 from coverjax.sequences.pruning import PRICE
 from coverjax.sequences.roles import role
@@ -207,6 +208,8 @@ def test_objectives_from_a_base_run_and_use_is_a_share(subject, base, objective)
         ({"alpha": 1.5}, "alpha: must be a number from 0 to 1; got 1.5"),
         ({"gamma": -1.0}, "gamma: must be a number from 0 to inf; got -1.0"),
         ({"beta": -1.0}, "beta: must be a number >= 0; got -1.0"),
+        ({"beta": 0.3, "objective": "elbo"}, "beta: must be left out of 'elbo'; 'beta_elbo' takes one"),
+        ({"beta": 0.3, "objective": "marginal"}, "beta: must be left out of 'marginal'"),
         ({"latents": 7, "hold": 0.5, "fade": 0.2}, "fade: must not be below hold = 0.5; got 0.2"),
         ({"prune": -1.0}, "prune: must be a number from 0 to inf; got -1.0"),
         ({"prune": 0.1, "objective": "elbo"}, "prune: must be left out of 'elbo'"),
@@ -241,6 +244,27 @@ def test_a_rate_that_is_too_large_is_named(subject):
         fit_base(jax.random.key(0), subject, **LENGTH, learning_rate=1e30, **TINY)
 
 
+def test_a_second_part_without_its_first_is_refused(subject, base, tmp_path):
+    """Someone removed the first checkpoint to begin anew: the other one is of the fit that was given up."""
+    first = tmp_path / "unfinished.npz"
+    (tmp_path / "pruned-unfinished.npz").write_bytes(b"of another fit")
+    with pytest.raises(
+        InputError, match=r"pruned-unfinished\.npz: goes on from .*, which is not there; remove"
+    ):
+        factorize(jax.random.key(0), subject, base[0], **LENGTH, **TINY, checkpoint=first)
+    assert not first.exists()
+
+
+@pytest.mark.parametrize("held_out", [100, 300])
+def test_every_held_out_text_counts_once(subject, base, held_out):
+    settings = FitConfig(**{**LENGTH, **TINY, "held_out": held_out})
+    _, held, _ = corpora(jax.random.key(0), subject, settings)
+    told = np.asarray(base_surprisals(base[0], held).sum(axis=-1))
+    assert len(told) == held_out
+    fit = fitting._Fit(base[0], held, held, jax.random.key(1), settings, None)
+    assert fit._held_out(base[0]) == pytest.approx(told.mean(), rel=1e-6)
+
+
 def test_decay_keeps_numbers_small(subject, base):
     """Of a base model it is on unless it is 0."""
     assert FitConfig().rate_and_decay("base") == (0.02, 0.1)
@@ -256,5 +280,5 @@ def test_decay_keeps_numbers_small(subject, base):
 
 def test_numbers_of_the_objectives_by_default():
     assert SplitConfig(objective="beta_elbo").weights().beta == 0.3
-    assert SplitConfig(objective="elbo", beta=0.3).weights().beta == 1.0
+    assert SplitConfig(objective="elbo").weights().beta == 1.0
     assert SplitConfig(objective="global", alpha=0.2).weights().alpha == 1.0

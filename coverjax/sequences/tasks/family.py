@@ -12,6 +12,7 @@ and apart:
 
 import abc
 import functools
+import itertools
 import re
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, ClassVar
@@ -216,3 +217,9 @@ class Family(Task):
         return (
             "" if any(self._finished(x, state) for state in states) else "the steps end before the work does"
         )
+
+
+def running_sums(numbers: Sequence[int]) -> list[str]:
+    """Return the steps of adding each number to the sum of those before it."""
+    sums = itertools.accumulate(numbers)
+    return [f"{a}+{b}={a + b}" for a, b in zip(sums, numbers[1:], strict=False)]

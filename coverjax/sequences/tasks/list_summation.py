@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from coverjax.sequences.tasks.family import LARGEST, NUMBER, Family
+from coverjax.sequences.tasks.family import LARGEST, NUMBER, Family, running_sums
 
 Numbers = tuple[int, ...]
 
@@ -50,11 +50,7 @@ class ListSummation(Family):
         if strategy == "pairs":
             return _paired(x)
         order = {"left_to_right": x, "right_to_left": x[::-1], "smallest_first": sorted(x)}[strategy]
-        steps, total = [], order[0]
-        for number in order[1:]:
-            steps.append(f"{total}+{number}={total + number}")
-            total += number
-        return steps
+        return running_sums(order)
 
     def _start(self, x: Any) -> Numbers:
         return tuple(sorted(x))

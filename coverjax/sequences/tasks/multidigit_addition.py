@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from coverjax.sequences.tasks.family import NUMBER, Family
+from coverjax.sequences.tasks.family import NUMBER, Family, running_sums
 
 Item = tuple[int, ...]
 """A number as the parts that may be taken from it: 47 is (40, 7) if it was given, (47,) if it was made."""
@@ -55,9 +55,9 @@ class MultidigitAddition(Family):
         if end == "low":
             first, second = first[::-1], second[::-1]
         if way == "jump":
-            return _running([x[0], *second])
+            return running_sums([x[0], *second])
         places = [f"{a}+{b}={a + b}" for a, b in zip(first, second, strict=True)]
-        return places + _running([a + b for a, b in zip(first, second, strict=True)])
+        return places + running_sums([a + b for a, b in zip(first, second, strict=True)])
 
     def _start(self, x: Any) -> tuple[Item, ...]:
         return tuple(sorted(map(_parts, x)))
@@ -78,12 +78,6 @@ def _parts(number: int) -> Item:
     """Return the places of a number from the highest: 407 is (400, 0, 7)."""
     digits = str(number)
     return tuple(int(digit) * 10 ** (len(digits) - 1 - place) for place, digit in enumerate(digits))
-
-
-def _running(numbers: list[int]) -> list[str]:
-    """Return the steps of adding each number to the sum of those before it."""
-    sums = list(itertools.accumulate(numbers))
-    return [f"{a}+{b}={a + b}" for a, b in zip(sums, numbers[1:], strict=False)]
 
 
 def _without(items: tuple[Item, ...], number: int) -> Iterator[tuple[Item, ...]]:
