@@ -44,10 +44,8 @@ FEW = ("linear_equation_solving", "base_conversion", "grid_pathfinding")
 MIXED: dict[str, Any] = {"steps": 8000, "batch": 64, "every": 400, "texts": 60_000}
 SPLIT: dict[str, Any] = {"batch": 64, "every": 50, "warmup": 30, "texts": 40_000}
 LONG, SHORT = 1600, 400
-"""Updates of a factorization: to its end, and where objectives are compared: what collapses has done so."""
-
-LONGER = {"grid_pathfinding": 3200}
-"""Where the latents take longer to part; the texts are short, an update takes half the time."""
+"""Updates of a factorization: to its end (`FEW` take twice as many), and where objectives are compared: what
+collapses has done so."""
 
 SEEDS = (0, 1, 2)
 COMPARED = ("list_summation", "sorting_algorithms")
@@ -102,12 +100,9 @@ def cells() -> list[Cell]:
         return [Cell(f, o, start, updates, seed, default_latents(task(f))) for f in names for o in objectives]
 
     def settled(names: Iterable[str], seed: int) -> list[Cell]:
-        return [
-            Cell(
-                f, "balanced", "base", LONGER.get(f, LONG), seed, default_latents(task(f), pruned=True), True
-            )
-            for f in names
-        ]
+        updates = {f: 2 * LONG if f in FEW else LONG for f in names}
+        latents = {f: default_latents(task(f), pruned=True) for f in names}
+        return [Cell(f, "balanced", "base", updates[f], seed, latents[f], True) for f in names]
 
     def compared(seed: int) -> list[Cell]:
         return some(COMPARED, objectives, "base", SHORT, seed)
