@@ -260,8 +260,9 @@ def _check_fit(options: FitOptions, verb: str) -> None:
     refuse_unfinished(unfinished, "fit", options.resume)
     from coverjax.sequences.fitting import second_checkpoint
 
-    if not unfinished.exists():  # then nothing goes on from the second part either
-        refuse_unfinished(second_checkpoint(unfinished), "second part of a fit", False)
+    second = second_checkpoint(unfinished)
+    if second.exists() and not unfinished.exists():
+        raise InputError(f"{second}: goes on from {unfinished.name}, which is not there; remove it")
 
 
 # -- draw and evaluate -----------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import jax
 
+from coverjax.foundation.checks import whole_number
 from coverjax.inference.bounded import bounded_interval
 from coverjax.inference.units import Interval
 from coverjax.sequences.collapse import LatentAgreement, LatentUse, latent_agreement, latent_use
@@ -69,6 +70,8 @@ def judged_continuous(
     Raises:
         InputError: as of `held_out_inputs` and `explore_continuous`.
     """
+    if pool is None:
+        pool = POOL if budget is None else max(POOL, whole_number("budget", budget))
     using, agreeing, exploring = jax.random.split(key, 3)
     known, unseen = held_out_inputs(key, subject, development, test, level)
     explored = explore_continuous(
@@ -80,7 +83,7 @@ def judged_continuous(
         budget=budget,
         trials=trials,
         methods=methods,
-        pool=max(POOL, budget or 0) if pool is None else pool,
+        pool=pool,
     )
     matching = {name: log.matches.any(axis=-1).mean(axis=(1, 2)) for name, log in explored.logs.items()}
     return ContinuousStudy(

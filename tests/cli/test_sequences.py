@@ -58,7 +58,8 @@ def test_the_second_part_of_a_fit_that_was_removed_is_not_taken_up(tmp_path, cap
     second.write_bytes(b"something")
     for more in ([], ["--resume"]):
         assert main(["sequences", "factorize", "--out", str(tmp_path), *more]) == 2
-        assert "pruned-unfinished-fit.npz: an unfinished second part" in capsys.readouterr().err
+        said = f"{second}: goes on from unfinished-fit.npz, which is not there; remove it\n"
+        assert capsys.readouterr().err.endswith(said)
     assert [path.name for path in tmp_path.iterdir()] == [second.name]
 
 
