@@ -101,11 +101,11 @@ class GridPathfinding(Family):
 
 @functools.cache
 def _far_pairs(apart: int) -> list[tuple[str, str, Walk]]:
-    """Return pairs of cells, the second one so many columns to the right or more and so many rows below, and
-    what else is in their rectangle.
+    """Return pairs of cells, the second one so many columns to the right or more and so many rows above or
+    below, and what else is in their rectangle.
 
-    In all directions a walk that turns right at the start would be as plain a strategy as one that goes up or
-    down there, and the same texts are made of either.
+    To the left as well, a walk that turns right at the start would be as plain a strategy as one that goes up
+    or down there. Only above or only below, one corner of the grid would be the token of one strategy.
     """
 
     def between(axis: int, start: str, goal: str) -> str:
@@ -116,7 +116,7 @@ def _far_pairs(apart: int) -> list[tuple[str, str, Walk]]:
     found = []
     for start, goal in itertools.product(CELLS, CELLS):
         columns, rows = between(0, start, goal), between(1, start, goal)
-        if start[0] < goal[0] and start[1] < goal[1] and min(len(columns), len(rows)) > apart:
+        if start[0] < goal[0] and min(len(columns), len(rows)) > apart:
             rectangle = [column + row for column in columns for row in rows]
             found.append((start, goal, tuple(cell for cell in rectangle if cell not in (start, goal))))
     return found
