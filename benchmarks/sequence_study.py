@@ -39,7 +39,7 @@ DECAY = {"grid_pathfinding": 0.3, "linear_equation_solving": 0.3, "base_conversi
 """Weight decay of base models, where they learn inputs by heart without; 0 for the others."""
 
 FEW = ("linear_equation_solving", "base_conversion", "grid_pathfinding")
-"""Families with fewer than two thousand inputs: their factorizations have weight decay too."""
+"""Families with fewer than four thousand inputs: their factorizations have weight decay too."""
 
 MIXED: dict[str, Any] = {"steps": 8000, "batch": 64, "every": 400, "texts": 60_000}
 SPLIT: dict[str, Any] = {"batch": 64, "every": 50, "warmup": 30, "texts": 40_000}

@@ -256,13 +256,7 @@ def _check_fit(options: FitOptions, verb: str) -> None:
     check_seed(options.seed)
     if options.out is None:
         raise InputError(f"coverjax sequences {verb}: needs --out, the folder for the model")
-    unfinished = options.out / UNFINISHED
-    refuse_unfinished(unfinished, "fit", options.resume)
-    from coverjax.sequences.fitting import second_checkpoint
-
-    second = second_checkpoint(unfinished)
-    if second.exists() and not unfinished.exists():
-        raise InputError(f"{second}: goes on from {unfinished.name}, which is not there; remove it")
+    refuse_unfinished(options.out / UNFINISHED, "fit", options.resume)
 
 
 # -- draw and evaluate -----------------------------------------------------------------------------

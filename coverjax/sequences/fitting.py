@@ -93,33 +93,53 @@ def factorize(
         _require_fit(base, task)
     elif split.objective.startswith("global"):
         raise InputError(f"base: {split.objective!r} measures against a base model; fit one with fit_base")
+    first = _first_part(settings, split)
     drawing, starting, running = jax.random.split(key, 3)
     corpus, held, lengths = corpora(drawing, task, settings)
     model = _split_model(starting, task, base, settings, split, lengths)
     if base is not None and split.objective.startswith("global"):
         corpus, held = (_with_base(base, texts) for texts in (corpus, held))
-    # One update can't be cut in two; whoever gives `hold` is told so.
-    if split.price and (settings.steps > 1 or split.hold is not None):
-        return _pruned(model, corpus, held, running, settings, split)
+    if first:
+        return _pruned(model, corpus, held, running, settings, split, first)
     return _Fit(model, corpus, held, running, settings, split).run()
 
 
-def _pruned(
-    model: LanguageModel, corpus: Texts, held: Texts, key: jax.Array, settings: FitConfig, split: SplitConfig
-) -> tuple[LanguageModel, dict[str, np.ndarray]]:
-    """Share the texts equally, drop the latents that are not missed, and go on with the others.
+def _first_part(settings: FitConfig, split: SplitConfig) -> int:
+    """Return the number of updates before latents are pruned, 0 where none are.
 
-    What then lost its texts to a twin is dropped at the end.
+    Raises:
+        InputError: none are left before or after that, or only the second part has a checkpoint.
     """
+    # One update can't be cut in two; whoever gives `hold` is told so.
+    if not split.price or (settings.steps == 1 and split.hold is None):
+        return 0
     first = round(split.schedule[0] * settings.steps)
     if not 0 < first < settings.steps:
         raise InputError(
             f"hold: must leave updates before and after latents are pruned; got {split.schedule[0]:g} of "
             f"{settings.steps} updates"
         )
-    later = None if settings.checkpoint is None else second_checkpoint(settings.checkpoint)
-    if later is not None and later.exists() and not os.path.exists(settings.checkpoint or ""):
-        raise InputError(f"{later}: goes on from {settings.checkpoint}, which is not there; remove it")
+    if settings.checkpoint is not None:
+        first_part, later = pathlib.Path(settings.checkpoint), second_checkpoint(settings.checkpoint)
+        if later.exists() and not first_part.exists():
+            raise InputError(f"{later}: goes on from {first_part.name}, which is not there; remove it")
+    return first
+
+
+def _pruned(
+    model: LanguageModel,
+    corpus: Texts,
+    held: Texts,
+    key: jax.Array,
+    settings: FitConfig,
+    split: SplitConfig,
+    first: int,
+) -> tuple[LanguageModel, dict[str, np.ndarray]]:
+    """Share the texts equally for the first updates, drop the latents that are not missed, and go on with the
+    others.
+
+    What then lost its texts to a twin is dropped at the end.
+    """
     sharing, going = jax.random.split(key)
     equal = dataclasses.replace(split, prune=0.0, hold=1.0, fade=1.0)
     before = dataclasses.replace(settings, steps=first)
@@ -132,7 +152,7 @@ def _pruned(
         settings,
         steps=settings.steps - first,
         learning_rate=settings.rate_and_decay(split.objective)[0] / 2.0,
-        checkpoint=later,
+        checkpoint=None if settings.checkpoint is None else second_checkpoint(settings.checkpoint),
     )
     model, gone_on = _Fit(model.with_only(kept), corpus, held, going, after, free).run()
     alive = _alive(model, some, split.price)

@@ -121,7 +121,7 @@ def _said(
 
 @partial(jax.jit, static_argnames="latents")
 def _noise(keys: jax.Array, draw: jax.Array, latents: int) -> Float[jax.Array, "runs latents"]:
-    """Return the noise of a draw's choices, compiled once for all policies: that is most of the work."""
+    """Return the noise of a draw's choices; apart from `_choose`, so that all policies share its program."""
     own = jax.vmap(jax.random.fold_in, in_axes=(0, None))(keys, draw)
     return jax.vmap(lambda key: jax.random.gumbel(key, (latents,), jnp.float32))(own)
 

@@ -205,13 +205,12 @@ def test_a_fit_that_is_interrupted_twice_resumes_to_the_same_bytes(models, tmp_p
 @pytest.mark.slow
 def test_fit_and_factorize_write_what_they_say(tmp_path, capsys):
     """Four updates of each: the files, the documents, and that nothing in them depends on the clock."""
-    few = FEW
     base, split = tmp_path / "base", tmp_path / "split"
-    assert main(["sequences", "fit", *few, "--out", str(base)]) == 0
+    assert main(["sequences", "fit", *FEW, "--out", str(base)]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "list_summation, 101,696 parameters (2 layers of width 64), 4 updates; loss" in told
     words = ["--base", str(base / "model.npz"), "--latents", "2", "--out", str(split), "--json"]
-    assert main(["sequences", "factorize", *few, *words]) == 0
+    assert main(["sequences", "factorize", *FEW, *words]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["model"]["latents"] == 2
     assert document["updates"] == 4

@@ -272,7 +272,6 @@ def test_what_can_not_explore_is_refused(subject, models, sides):
             roll_out(jax.random.key(0), models[1], subject, own, cj.LatentIID(), table, **given)
     with pytest.raises(InputError, match="model: must have latents to choose from"):
         generation.router_probs(models[0], ["sum 1,2,3,4"])
-    table = known_table(subject, own, SPLIT)
     with pytest.raises(InputError, match="known: must be of the same inputs in the same order"):
         roll_out(jax.random.key(0), models[1], subject, other, cj.GoodUCB(), table, 2)
     with pytest.raises(
