@@ -56,9 +56,9 @@ def gaussian_loss(
     router, encoder = normal_laws(model, texts)
     noise = jax.random.normal(key, encoder.mean.shape, encoder.mean.dtype)
     told = surprisals_at(model, texts, encoder.at(noise))
-    kl = divergence(encoder, router).mean(axis=0)
+    kl = jnp.average(divergence(encoder, router), axis=0, weights=texts.weight)
     price = weights.beta * (1.0 - weights.balance)
-    return told.mean() + price * jnp.maximum(kl, weights.free).sum(), {"use": kl}
+    return jnp.average(told, weights=texts.weight) + price * jnp.maximum(kl, weights.free).sum(), {"use": kl}
 
 
 def importance_bound(

@@ -22,7 +22,6 @@ text that two latents write equally well goes to the one that has more texts, on
 twins become one, and what a latent writes only on some inputs is left to the one that writes it on all.
 """
 
-import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -49,12 +48,14 @@ class Texts(NamedTuple):
         tokens: ``<begin> x <separator> <none> y <end>``, padded on the right.
         slots, ends: the places of `<none>` and of `<end>`.
         base: surprisals under the base model, 0 outside y; zeros where no objective asks for them.
+        weight: what a text counts for in every mean over a batch: 1, or less the more often it is drawn.
     """
 
     tokens: Int[jax.Array, "texts length"]
     slots: Int[jax.Array, " texts"]
     ends: Int[jax.Array, " texts"]
     base: Float[jax.Array, "texts length"]
+    weight: Float[jax.Array, " texts"]
 
 
 class Weights(NamedTuple):
@@ -119,27 +120,34 @@ def relative_surprisal(
     return told / jnp.sum(weights * inside * known, axis=-1, keepdims=True)
 
 
+def log_mean(
+    router: Float[jax.Array, "texts latents"], weight: Float[jax.Array, " texts"]
+) -> Float[jax.Array, " latents"]:
+    """Return log R, R the mean of r(z | x) over texts, each counted by its weight; `router` is log r."""
+    return jax.nn.logsumexp(router, axis=0, b=weight[:, None]) - jnp.log(weight.sum())
+
+
 def responsibilities(
     surprisal: Float[jax.Array, "texts latents"],
-    router: Float[jax.Array, "texts latents"],
+    shared: Float[jax.Array, " latents"],
     beta: Any = 1.0,
     balance: Any = 1.0,
     memory: Float[jax.Array, "before latents"] | None = None,
 ) -> Float[jax.Array, "texts latents"]:
-    """Return q ~ exp(beta (-S + (1 - lambda) log R) + lambda f), R the mean of r over the texts.
+    """Return q ~ exp(beta (-S + (1 - lambda) log R) + lambda f).
 
     f is found by Sinkhorn iterations for the kernel exp(-beta S), so that with lambda = 1 each latent has
-    the same total over the texts and those of `memory`. No derivative goes through it.
+    the same total over the texts and those of `memory`, each counted once. No derivative goes through it.
 
     Args:
         surprisal: S.
-        router: log r(z | x).
+        shared: log R, from `log_mean`.
         beta, balance: lambda is `balance`.
         memory: S of other texts, that of earlier batches. A strategy that a fourteenth of the texts follow is
             4.6 +- 2.1 of 64: with one batch alone, latents would have to give up or take in texts by chance.
     """
     kernel = -beta * surprisal
-    texts, latents = surprisal.shape
+    latents = surprisal.shape[1]
     counted = kernel if memory is None else jnp.concatenate([kernel, -beta * memory])
     target = jnp.log(jnp.asarray(len(counted) / latents, kernel.dtype))
 
@@ -153,20 +161,18 @@ def responsibilities(
         lambda: jax.lax.scan(equal, none, None, length=SINKHORN)[0],
         lambda: none,
     )
-    shared = jax.nn.logsumexp(router, axis=0) - math.log(texts)
     scores = kernel + balance * potential + (1.0 - balance) * beta * shared
     return jax.lax.stop_gradient(jax.nn.softmax(scores, axis=-1))
 
 
-def attention(router: Float[jax.Array, "texts latents"], balance: Any = 0.0) -> Float[jax.Array, " latents"]:
-    """Return R^-(1 - lambda), what a text of each latent counts in what the generator learns.
+def attention(shared: Float[jax.Array, " latents"], balance: Any = 0.0) -> Float[jax.Array, " latents"]:
+    """Return R^-(1 - lambda) from log R: what a text of each latent counts in what the generator learns.
 
     With lambda = 0 a latent with a fourteenth of the texts has as large a part in the loss as one with half
     of them: what each latent should write stays the same, but the rare ones no longer learn it last. A
     latent with less than `RARE` counts as one with that.
     """
-    shares = jnp.exp(jax.nn.logsumexp(router, axis=0)) / len(router)
-    return jax.lax.stop_gradient(jnp.maximum(shares, RARE) ** (balance - 1.0))
+    return jax.lax.stop_gradient(jnp.maximum(jnp.exp(shared), RARE) ** (balance - 1.0))
 
 
 # -- the objectives, of a model --------------------------------------------------------------------
@@ -194,7 +200,9 @@ def batch_loss(
         the loss, and "use" [latents], the share of the texts that each latent has; of `balanced` also
         "surprisal" [texts, latents].
     """
-    return _LOSSES[objective](model, texts, key, weights, memory)
+    each, share, facts = _LOSSES[objective](model, texts, key, weights, memory)
+    used = jnp.average(share, axis=0, weights=texts.weight)
+    return jnp.average(each, weights=texts.weight), {"use": used, **facts}
 
 
 def router_logs(model: LanguageModel, texts: Texts) -> Float[jax.Array, "texts latents"]:
@@ -219,11 +227,13 @@ def base_surprisals(model: LanguageModel, texts: Texts) -> Float[jax.Array, "tex
     return text_surprisals(model, texts.tokens, texts.slots, texts.ends)[0]
 
 
+# Each returns the loss of each text, the share of it that each latent has, and other facts.
+
+
 def _marginal(model: LanguageModel, texts: Texts, key: jax.Array, weights: Weights, memory: None) -> tuple:
     surprisal = all_surprisals(model, texts).sum(axis=-1)
     router = router_logs(model, texts)
-    use = jax.nn.softmax(router - surprisal, axis=-1).mean(axis=0)
-    return marginal_loss(surprisal, router).mean(), {"use": use}
+    return marginal_loss(surprisal, router), jax.nn.softmax(router - surprisal, axis=-1), {}
 
 
 def _elbo(model: LanguageModel, texts: Texts, key: jax.Array, weights: Weights, memory: None) -> tuple:
@@ -245,7 +255,7 @@ def _encoded(model: LanguageModel, texts: Texts, told: jax.Array, beta: Any) -> 
     rows = jnp.arange(len(texts.slots))
     router = latent_logs(model, above[rows, texts.slots - 1])
     encoder = latent_logs(model, above[rows, texts.ends])
-    return elbo_loss(told, router, encoder, beta).mean(), {"use": jnp.exp(encoder).mean(axis=0)}
+    return elbo_loss(told, router, encoder, beta), jnp.exp(encoder), {}
 
 
 def _balanced(
@@ -253,17 +263,17 @@ def _balanced(
 ) -> tuple:
     fixed = jax.tree.map(jax.lax.stop_gradient, model)
     surprisal = all_surprisals(fixed, texts).sum(axis=-1)
-    known = router_logs(fixed, texts)
-    share = responsibilities(surprisal, known, weights.beta, weights.balance, memory)
+    shared = log_mean(router_logs(fixed, texts), texts.weight)
+    share = responsibilities(surprisal, shared, weights.beta, weights.balance, memory)
     z = jax.random.categorical(key, jnp.log(share), axis=-1)
     tokens = with_latent(model, texts.tokens, texts.slots, z)
     each, above = text_surprisals(model, tokens, texts.slots, texts.ends)
     # The stream before the latent has not seen it: the same pass gives the router.
     router = latent_logs(model, above[jnp.arange(len(z)), texts.slots - 1])
-    effort = attention(known, weights.balance)
-    effort = effort[z] / jnp.sum(share.mean(axis=0) * effort)
+    effort = attention(shared, weights.balance)
+    effort = effort[z] / jnp.sum(jnp.average(share, axis=0, weights=texts.weight) * effort)
     loss = effort * each.sum(axis=-1) - jnp.sum(share * router, axis=-1)
-    return loss.mean(), {"use": share.mean(axis=0), "surprisal": surprisal}
+    return loss, share, {"surprisal": surprisal}
 
 
 _LOSSES: dict[str, Callable[..., tuple]] = {

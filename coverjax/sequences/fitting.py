@@ -19,6 +19,7 @@ from coverjax.sequences.continuous import GAUSSIAN
 from coverjax.sequences.factorization import Texts, Weights, base_surprisals
 from coverjax.sequences.language_model import LanguageModel, start_model
 from coverjax.sequences.pruning import DEAD, needed_latents
+from coverjax.sequences.resampling import evenly
 from coverjax.sequences.roles import role
 from coverjax.sequences.settings import FitConfig, SplitConfig
 from coverjax.sequences.tasks.base import Sample, Task
@@ -136,7 +137,7 @@ def _pruned(
     first: int,
 ) -> tuple[LanguageModel, dict[str, np.ndarray]]:
     """Share the texts equally for the first updates, drop the latents that are not missed, and go on with the
-    others.
+    others, each drawn as often.
 
     What then lost its texts to a twin is dropped at the end.
     """
@@ -146,6 +147,7 @@ def _pruned(
     model, shared = _Fit(model, corpus, held, sharing, before, equal).run()
     some = Texts(*(part[:PRUNED_BY] for part in corpus))
     kept, _ = needed_latents(_told(model, some)[0], split.price)
+    model = model.with_only(kept)
     free = dataclasses.replace(split, prune=0.0, hold=0.0, fade=0.0)
     # What parted at the higher rate stays apart at half of it, and is written with fewer faults.
     after = dataclasses.replace(
@@ -154,7 +156,9 @@ def _pruned(
         learning_rate=settings.rate_and_decay(split.objective)[0] / 2.0,
         checkpoint=None if settings.checkpoint is None else second_checkpoint(settings.checkpoint),
     )
-    model, gone_on = _Fit(model.with_only(kept), corpus, held, going, after, free).run()
+    known = Texts(*(part[: after.steps * after.batch] for part in corpus))
+    known = evenly(known, _told(model, known, settings.progress)[0])
+    model, gone_on = _Fit(model, corpus, held, going, after, free, known).run()
     alive = _alive(model, some, split.price)
     return model.with_only(alive), _joined(shared, gone_on, kept, alive)
 
@@ -165,9 +169,14 @@ def second_checkpoint(checkpoint: str | os.PathLike[str]) -> pathlib.Path:
     return path.with_name(f"pruned-{path.name}")
 
 
-def _told(model: LanguageModel, texts: Texts) -> tuple[np.ndarray, np.ndarray]:
+def _told(model: LanguageModel, texts: Texts, progress: bool | None = False) -> tuple[np.ndarray, np.ndarray]:
     """Return -log g(y | x, z) of texts under each latent, and log r(z | x), both [texts, latents]."""
-    found = [under_latents(model, part) for part in in_parts(texts)]
+    parts = in_parts(texts)
+    with _bar(progress, "telling texts apart", JUDGED * len(parts), "texts") as bar:
+        found = []
+        for part in parts:
+            found.append(under_latents(model, part))
+            bar.update(JUDGED)
     surprisal, router = (np.concatenate(parts)[: len(texts.slots)] for parts in zip(*found, strict=True))
     return surprisal, router
 
@@ -241,7 +250,8 @@ def corpora(key: jax.Array, task: Task, settings: FitConfig) -> tuple[Texts, Tex
     drawn = _texts(rng, task, settings.texts, True) + _texts(rng, task, settings.held_out, False)
     cut = settings.texts
     tokens, slots, ends = pairs(Tokenizer(task.vocabulary()), [(text.x_text, text.y_text) for text in drawn])
-    made = [jnp.asarray(part) for part in (tokens, slots, ends, np.zeros((len(tokens), 1), np.float32))]
+    numbers = np.zeros((len(tokens), 1), DTYPE), np.ones(len(tokens), DTYPE)
+    made = Texts(*map(jnp.asarray, (tokens, slots, ends, *numbers)))
     first, rest = (Texts(*(part[rows] for part in made)) for rows in (slice(cut), slice(cut, None)))
     longest = int(slots.max()) + 1
     return first, rest, (longest, longest + int((ends - slots).max()))
@@ -286,7 +296,10 @@ def in_parts(texts: Texts) -> list[Texts]:
 
 
 class _Fit:
-    """One call of `fit_base` or `factorize`."""
+    """One call of `fit_base` or `factorize`, or a part of it.
+
+    `drawn`, where it is given, is what batches are drawn from: texts of the corpus, some of them more often.
+    """
 
     def __init__(
         self,
@@ -296,6 +309,7 @@ class _Fit:
         key: jax.Array,
         settings: FitConfig,
         split: SplitConfig | None,
+        drawn: Texts | None = None,
     ) -> None:
         self.settings, self.key = settings, key
         hold, fade = (0.0, 0.0) if split is None else split.schedule
@@ -313,11 +327,11 @@ class _Fit:
         )
         weights = Weights() if split is None else split.weights()
         self.weights = Weights(*(jnp.asarray(value, DTYPE) for value in weights))
-        self.corpus, self.held = corpus, held
+        self.corpus, self.held = corpus if drawn is None else drawn, held
         self.state = begun(model, self.program)
         facts = {**settings.told(), **({} if split is None else dataclasses.asdict(split))}
         facts |= {"task": model.task, "words": model.tokenizer.words}
-        self.name = fingerprint(facts, (jax.random.key_data(key), self.corpus, held, model))
+        self.name = fingerprint(facts, (jax.random.key_data(key), corpus, held, model))
 
     def run(self) -> tuple[LanguageModel, dict[str, np.ndarray]]:
         """Make all updates, telling and keeping the state on the way."""
@@ -325,7 +339,7 @@ class _Fit:
         history: dict[str, Any] = {name: [] for name in HISTORY}
         step, state, history = self._resumed(history)
         since = time.perf_counter() - (history["seconds"][-1] if history["seconds"] else 0.0)
-        with self._bar(step) as bar:
+        with _bar(settings.progress, self.program.objective, settings.steps, "updates", step) as bar:
             while step < settings.steps:
                 block = min(settings.every, settings.steps - step)
                 first, last = jnp.int32(step), jnp.int32(step + block)
@@ -356,8 +370,8 @@ class _Fit:
         told = np.concatenate([judge(model, part) for part in in_parts(self.held)])
         return float(told[: len(self.held.slots)].mean())
 
-    def _bar(self, step: int) -> Any:
-        wanted = self.settings.progress
-        seen = sys.stderr.isatty() if wanted is None else wanted
-        told = {"desc": self.program.objective, "unit": " updates", "file": sys.stderr, "disable": not seen}
-        return tqdm(total=self.settings.steps, initial=step, **told)
+
+def _bar(wanted: bool | None, told: str, total: int, unit: str, initial: int = 0) -> Any:
+    """Return a bar on stderr; one that shows nothing unless it is wanted, or None and someone looks."""
+    seen = sys.stderr.isatty() if wanted is None else wanted
+    return tqdm(desc=told, unit=f" {unit}", total=total, initial=initial, file=sys.stderr, disable=not seen)

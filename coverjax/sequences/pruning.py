@@ -53,6 +53,21 @@ def mixture_weights(
     return weights, cost
 
 
+def mixture_of(
+    surprisal: Float[np.ndarray, "texts latents"],
+) -> tuple[Float[np.ndarray, " latents"], Float[np.ndarray, "texts latents"]]:
+    """Return the weights of the mixture of all latents that the texts cost least under, and the share of each
+    text that each latent has in it.
+
+    Args:
+        surprisal: -log g(y | x, z) of texts under each latent, in nats.
+    """
+    likelihood = _relative(surprisal)
+    weights = mixture_weights(likelihood, np.ones((1, likelihood.shape[1]), bool))[0][0]
+    mixed = likelihood * weights
+    return weights, mixed / mixed.sum(axis=1, keepdims=True)
+
+
 def needed_latents(
     surprisal: Float[np.ndarray, "texts latents"], price: float = PRICE, stay: Sequence[int] = ()
 ) -> tuple[list[int], Float[np.ndarray, " sizes"]]:
@@ -68,13 +83,11 @@ def needed_latents(
         those under which the texts cost least; and what they cost more with one latent less, two less, ...,
         down to one, or to those that stay.
     """
-    surprisal = np.asarray(surprisal, np.float64)
-    least = surprisal.min(axis=1, keepdims=True)
-    likelihood = np.exp(-np.minimum(surprisal - least, FARTHEST))
-    sets = np.ones((1, surprisal.shape[1]), bool)
+    likelihood = _relative(surprisal)
+    sets = np.ones((1, likelihood.shape[1]), bool)
     kept, costs = sets[0], []
     whole = mixture_weights(likelihood, sets)[1][0]
-    free = ~np.isin(np.arange(surprisal.shape[1]), list(stay))
+    free = ~np.isin(np.arange(likelihood.shape[1]), list(stay))
     while sets[0].sum() > max(1, np.sum(~free)):
         sets = _one_less(sets, free)
         cost = mixture_weights(likelihood, sets)[1]
@@ -84,6 +97,12 @@ def needed_latents(
         if costs[-1] < price:
             kept = sets[0]
     return np.flatnonzero(kept).tolist(), np.array(costs)
+
+
+def _relative(surprisal: Float[np.ndarray, "texts latents"]) -> Float[np.ndarray, "texts latents"]:
+    """Return the likelihood of each text under each latent, against that under the best."""
+    wide = np.asarray(surprisal, np.float64)
+    return np.exp(-np.minimum(wide - wide.min(axis=1, keepdims=True), FARTHEST))
 
 
 def _one_less(

@@ -101,7 +101,8 @@ class SplitConfig:
             latents, see `coverjax.sequences.continuous`.
         latents: their number, at the start where they are pruned; None takes `default_latents`.
         prune: nats a text that a latent of `balanced` must save, or it is dropped when lambda leaves 1; the
-            updates that are left then begin anew, and lambda = 0. 0 keeps all.
+            updates that are left then begin anew, with lambda = 0 and the texts of all latents drawn as often
+            (`resampling`). 0 keeps all.
             None takes `PRICE` where `latents` is None, else 0: whoever asks for a number gets it.
         beta, alpha, gamma: numbers in the objective. `elbo`, where beta is 1, and `marginal` take no beta.
         hold: share of the updates in which `balanced` holds the latents equal, and `gaussian` leaves the KL

@@ -159,7 +159,8 @@ def _loss(
     memory: jax.Array,
 ) -> tuple[jax.Array, dict[str, jax.Array]]:
     if program.objective == "base":
-        return base_surprisals(model, batch).sum(axis=-1).mean(), {"use": jnp.zeros(0, DTYPE)}
+        told = base_surprisals(model, batch).sum(axis=-1)
+        return jnp.average(told, weights=batch.weight), {"use": jnp.zeros(0, DTYPE)}
     if program.objective == GAUSSIAN:
         return gaussian_loss(model, batch, key, weights)
     return batch_loss(model, batch, key, program.objective, weights, memory if len(memory) else None)

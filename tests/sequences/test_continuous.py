@@ -54,7 +54,7 @@ def model():
 @pytest.fixture(scope="module")
 def texts():
     tokens, slots, ends = (jnp.asarray(part) for part in pairs(Tokenizer(WORDS), PAIRS))
-    return Texts(tokens, slots, ends, jnp.zeros((len(PAIRS), 1), jnp.float32))
+    return Texts(tokens, slots, ends, jnp.zeros((len(PAIRS), 1), jnp.float32), jnp.ones(len(PAIRS)))
 
 
 def normal(mean, scale):

@@ -1,5 +1,7 @@
 """Each objective against plain NumPy, and those of a model against brute force over latents."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,6 +16,7 @@ from coverjax.sequences.factorization import (
     attention,
     elbo_loss,
     fixed_weights,
+    log_mean,
     marginal_loss,
     relative_surprisal,
     responsibilities,
@@ -45,7 +48,7 @@ def texts():
     base = jnp.abs(jax.random.normal(jax.random.key(3), tokens.shape, jnp.float32)) + 0.1
     place = jnp.arange(tokens.shape[1])
     inside = (place >= slots[:, None]) & (place < ends[:, None])
-    return Texts(tokens, slots, ends, jnp.where(inside, base, 0.0))
+    return Texts(tokens, slots, ends, jnp.where(inside, base, 0.0), jnp.ones(len(PAIRS)))
 
 
 @pytest.fixture
@@ -103,10 +106,15 @@ def test_relative_surprisal_of_the_base_itself_is_1(rng):
     np.testing.assert_allclose(found, 1.0, rtol=1e-5)
 
 
+def plain_mean(router):
+    """Log of the mean of r over texts that count alike."""
+    return log_mean(router, jnp.ones(len(router)))
+
+
 @pytest.mark.parametrize("beta", [0.5, 1.0, 4.0])
 def test_balanced_responsibilities_use_all_latents_equally(rng, beta):
-    surprisal, router = on_device(rng.gamma(2.0, 2.0, (60, LATENTS)), np.zeros((60, LATENTS)))
-    share = np.asarray(responsibilities(surprisal, router, beta, 1.0))
+    surprisal, shared = on_device(rng.gamma(2.0, 2.0, (60, LATENTS)), np.zeros(LATENTS))
+    share = np.asarray(responsibilities(surprisal, shared, beta, 1.0))
     np.testing.assert_allclose(share.sum(axis=1), 1.0, rtol=1e-5)
     np.testing.assert_allclose(share.sum(axis=0), 20.0, rtol=5e-3)
     # Sinkhorn only scales columns: within a column, odds of two texts are those of the kernel.
@@ -116,12 +124,12 @@ def test_balanced_responsibilities_use_all_latents_equally(rng, beta):
 
 def test_texts_of_earlier_batches_count_in_the_use(rng):
     """With them a batch is shared as it would be in one batch of all."""
-    now, before, router = on_device(
-        rng.gamma(2.0, 2.0, (20, LATENTS)), rng.gamma(1.0, 3.0, (150, LATENTS)), np.zeros((20, LATENTS))
+    now, before, shared = on_device(
+        rng.gamma(2.0, 2.0, (20, LATENTS)), rng.gamma(1.0, 3.0, (150, LATENTS)), np.zeros(LATENTS)
     )
     together = jnp.concatenate([now, before])
-    wanted = responsibilities(together, jnp.zeros_like(together), 2.0, 1.0)[:20]
-    found = responsibilities(now, router, 2.0, 1.0, before)
+    wanted = responsibilities(together, shared, 2.0, 1.0)[:20]
+    found = responsibilities(now, shared, 2.0, 1.0, before)
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-6)
     assert np.abs(np.asarray(found).sum(axis=0) - 20 / LATENTS).max() > 0.1
 
@@ -130,17 +138,17 @@ def test_a_rare_strategy_that_a_batch_lacks_keeps_its_latent():
     """One latent writes what a tenth of the texts are; a batch without any must not be shared with it."""
     common, rare = [1.0, 30.0], [30.0, 1.0]
     batch, memory = on_device(np.array([common] * 8), np.array([common] * 90 + [rare] * 90))
-    router = jnp.zeros((8, 2))
-    alone = np.asarray(responsibilities(batch, router, 4.0, 1.0))
+    shared = jnp.zeros(2)
+    alone = np.asarray(responsibilities(batch, shared, 4.0, 1.0))
     np.testing.assert_allclose(alone, 0.5, atol=0.01)
-    kept = np.asarray(responsibilities(batch, router, 4.0, 1.0, memory))
+    kept = np.asarray(responsibilities(batch, shared, 4.0, 1.0, memory))
     assert kept[:, 1].max() < 0.05
 
 
 @pytest.mark.parametrize("beta", [1.0, 4.0])
 def test_responsibilities_that_let_go_are_a_posterior_with_one_weight_for_each_latent(numbers, beta):
     surprisal, router = on_device(*numbers[:2])
-    found = responsibilities(surprisal, router, beta, 0.0)
+    found = responsibilities(surprisal, plain_mean(router), beta, 0.0)
     weights = np.exp(np.asarray(router, np.float64)).mean(axis=0)
     power = (weights * np.exp(-np.asarray(surprisal, np.float64))) ** beta
     np.testing.assert_allclose(found, power / power.sum(axis=1, keepdims=True), rtol=1e-4)
@@ -150,21 +158,24 @@ def test_of_twins_the_larger_one_gets_the_texts():
     """On every input, whatever its own router says there."""
     surprisal = np.array([[1.0, 1.0, 9.0], [1.0, 1.0, 9.0], [9.0, 9.0, 1.0]])
     router = np.log(np.array([[0.2, 0.5, 0.3], [0.8, 0.1, 0.1], [0.5, 0.1, 0.4]]))
-    share = np.asarray(responsibilities(*on_device(surprisal, router), 4.0, 0.0))
+    surprisal, router = on_device(surprisal, router)
+    share = np.asarray(responsibilities(surprisal, plain_mean(router), 4.0, 0.0))
     assert (share[:2, 0] > 0.9).all()
     assert share[2, 2] > 0.99
 
 
 def test_rare_latents_learn_as_much_as_frequent_ones():
-    router = jnp.log(jnp.asarray([[0.5, 0.4, 0.1, 0.0], [0.9, 0.0, 0.1, 0.0]]))
-    np.testing.assert_allclose(attention(router, 1.0), 1.0)
-    np.testing.assert_allclose(attention(router, 0.0), [1 / 0.7, 1 / 0.2, 1 / 0.1, 1 / RARE], rtol=1e-5)
-    np.testing.assert_allclose(attention(router, 0.5) ** 2, attention(router, 0.0), rtol=1e-5)
+    shared = plain_mean(jnp.log(jnp.asarray([[0.5, 0.4, 0.1, 0.0], [0.9, 0.0, 0.1, 0.0]])))
+    np.testing.assert_allclose(attention(shared, 1.0), 1.0)
+    np.testing.assert_allclose(attention(shared, 0.0), [1 / 0.7, 1 / 0.2, 1 / 0.1, 1 / RARE], rtol=1e-5)
+    np.testing.assert_allclose(attention(shared, 0.5) ** 2, attention(shared, 0.0), rtol=1e-5)
 
 
 def test_no_derivative_goes_through_the_responsibilities(numbers):
     surprisal, router = on_device(*numbers[:2])
-    slope = jax.grad(lambda s: responsibilities(s, router).sum(where=jnp.arange(LATENTS) == 0))(surprisal)
+    slope = jax.grad(lambda s: responsibilities(s, plain_mean(router)).sum(where=jnp.arange(LATENTS) == 0))(
+        surprisal
+    )
     assert not np.asarray(slope).any()
 
 
@@ -271,12 +282,36 @@ def test_balanced_draws_latents_without_bias(model, texts, key):
         keys
     )
     surprisal, router = all_surprisals(model, texts).sum(-1), router_logs(model, texts)
-    share = responsibilities(surprisal, router, weights.beta, weights.balance)
-    effort = attention(router, weights.balance)
+    shared = plain_mean(router)
+    share = responsibilities(surprisal, shared, weights.beta, weights.balance)
+    effort = attention(shared, weights.balance)
     effort /= (share.mean(axis=0) * effort).sum()
     wanted = float((share * (effort * surprisal - router)).sum(-1).mean())
     drawn = np.asarray(drawn, np.float64)
     assert abs(drawn.mean() - wanted) < 5 * drawn.std() / np.sqrt(len(drawn))
+
+
+@pytest.mark.parametrize("objective", ["marginal", "elbo", "global", "balanced"])
+def test_a_text_that_counts_half_is_half_a_text(model, texts, objective):
+    """Twice in a batch and counting half each time, or once: the same loss, gradient and use."""
+    often = np.array([0, 1, 1, 2, 3, 3, 3])
+    weight = jnp.asarray([1.0, 0.5, 0.5, 1.0, 1 / 3, 1 / 3, 1 / 3])
+    repeated = Texts(*(part[often] for part in texts))._replace(weight=weight)
+    # With a beta like this one latent has all of a text: what `balanced` draws is no chance.
+    beta = 1e5 if objective == "balanced" else 0.4
+    weights = fixed_weights(objective, Weights(*map(jnp.float32, (beta, 0.3, 1.5, 0.0))))
+
+    @jax.jit
+    @partial(jax.value_and_grad, has_aux=True)
+    def ours(model, texts):
+        return batch_loss(model, texts, jax.random.key(0), objective, weights)
+
+    (loss, facts), slope = ours(model, texts)
+    (other, same), others = ours(model, repeated)
+    np.testing.assert_allclose(other, loss, rtol=1e-5)
+    np.testing.assert_allclose(same["use"], facts["use"], rtol=1e-4)
+    for found, known in zip(jax.tree.leaves(others), jax.tree.leaves(slope), strict=True):
+        np.testing.assert_allclose(found, known, rtol=1e-3, atol=1e-5)
 
 
 def test_only_the_numbers_that_a_name_leaves_open_are_free():

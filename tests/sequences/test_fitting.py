@@ -9,11 +9,13 @@ from coverjax.sequences import fitting
 from coverjax.sequences.factorization import base_surprisals
 from coverjax.sequences.fitting import corpora, default_latents, factorize, fit_base
 from coverjax.sequences.pruning import PRICE
+from coverjax.sequences.resampling import evenly
 from coverjax.sequences.roles import role
 from coverjax.sequences.settings import FitConfig, SplitConfig
 from coverjax.sequences.tasks.registry import task
 from coverjax.sequences.tokenizer import Tokenizer
 from coverjax.sequences.transformer import Size
+from coverjax.sequences.updates import advance
 
 TINY = {
     "size": Size(width=8, layers=1, heads=1, hidden=8),
@@ -152,6 +154,34 @@ def test_latents_that_the_texts_do_not_miss_are_dropped(subject, base):
     assert (history["use"][:2] > 0.0).all()
     np.testing.assert_array_equal(history["use"][2:, 1:], 0.0)
     assert (np.diff(history["seconds"]) > 0.0).all()
+
+
+def test_once_latents_are_pruned_texts_are_drawn_as_often_as_their_latent_needs(subject, base, monkeypatch):
+    """As many of the texts as there are draws are told apart, and batches come from what is made of them."""
+    seen, drawn = [], []
+
+    def spy(texts, surprisal):
+        seen.append((texts, surprisal))
+        drawn.append(evenly(texts, surprisal))
+        return drawn[-1]
+
+    monkeypatch.setattr(fitting, "evenly", spy)
+    settings = {**TINY, "steps": 5}
+    fitted = []
+    monkeypatch.setattr(
+        fitting,
+        "advance",
+        lambda state, corpus, *rest: fitted.append(corpus) or advance(state, corpus, *rest),
+    )
+    factorize(jax.random.key(3), subject, base[0], latents=3, prune=1e-9, **settings)
+    ((texts, surprisal),) = seen
+    whole, _, _ = corpora(jax.random.split(jax.random.key(3), 3)[0], subject, FitConfig(**settings))
+    count = min(3 * settings["batch"], len(whole.slots))
+    np.testing.assert_array_equal(texts.tokens, whole.tokens[:count])
+    assert surprisal.shape[0] == count
+    assert fitted[-1] is drawn[0]
+    np.testing.assert_array_equal(fitted[0].tokens, whole.tokens)
+    np.testing.assert_array_equal(fitted[0].weight, 1.0)
 
 
 def test_latents_without_texts_are_dropped_at_the_end_unless_they_are_needed(subject, base, monkeypatch):
