@@ -23,8 +23,9 @@ from benchmarks.pages import between
 from coverjax._version import __version__
 from coverjax.report.sequence_tables import study_document
 from coverjax.sequences.exploration import POLICIES
-from coverjax.sequences.fitting import default_latents, factorize, fit_base, second_checkpoint
+from coverjax.sequences.fitting import default_latents, factorize, fit_base
 from coverjax.sequences.language_model import LanguageModel
+from coverjax.sequences.parting import checkpoints
 from coverjax.sequences.pruning import PRICE
 from coverjax.sequences.studies import judged
 from coverjax.sequences.tasks.registry import task, task_names
@@ -167,8 +168,8 @@ def run(cell: Cell, progress: bool) -> dict[str, Any]:
     )
     fitted = time.process_time() - begun
     study = judged(jax.random.key(2000 + cell.seed), subject, model, base)
-    checkpoint.unlink()
-    second_checkpoint(checkpoint).unlink(missing_ok=True)
+    for path in checkpoints(checkpoint):
+        path.unlink(missing_ok=True)
     told = study_document(study, level=0.95)
     del told["traces"]
     return {

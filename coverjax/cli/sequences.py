@@ -206,7 +206,7 @@ def _fitted(options: FitOptions, verb: str) -> None:
     _check_fit(options, verb)
     from coverjax.report.plain import to_json, write_json
     from coverjax.report.sequence_tables import fit_document, fit_text, write_fit_history
-    from coverjax.sequences.fitting import second_checkpoint
+    from coverjax.sequences.parting import checkpoints
 
     assert options.out is not None
     with out_folder(options.out) as part, interruptible(options.out, UNFINISHED):
@@ -224,7 +224,7 @@ def _fitted(options: FitOptions, verb: str) -> None:
         )
         text = to_json(told)
         write_json(part / "summary.json", text)
-    for unfinished in (options.out / UNFINISHED, second_checkpoint(options.out / UNFINISHED)):
+    for unfinished in checkpoints(options.out / UNFINISHED):
         unfinished.unlink(missing_ok=True)
     finish(
         options.out,

@@ -13,8 +13,8 @@ from coverjax.foundation.checks import whole_number
 from coverjax.inference.bounded import bounded_interval
 from coverjax.inference.units import Interval
 from coverjax.sequences.continuous import normal_laws
+from coverjax.sequences.corpora import corpora, in_parts
 from coverjax.sequences.factorization import Texts
-from coverjax.sequences.fitting import corpora, in_parts
 from coverjax.sequences.gaussian import divergence
 from coverjax.sequences.generation import draw
 from coverjax.sequences.language_model import LanguageModel

@@ -7,7 +7,7 @@ import pytest
 
 import coverjax as cj
 from coverjax.cli.main import main
-from coverjax.sequences import fitting
+from coverjax.sequences import runs
 from coverjax.sequences.studies import fitted_base
 
 
@@ -54,7 +54,7 @@ def test_an_unfinished_fit_is_not_overwritten(tmp_path, capsys):
 
 
 def test_the_second_part_of_a_fit_that_was_removed_is_not_taken_up(tmp_path, capsys):
-    second = tmp_path / "pruned-unfinished-fit.npz"
+    second = tmp_path / "free-unfinished-fit.npz"
     second.write_bytes(b"something")
     for more in ([], ["--resume"]):
         assert main(["sequences", "factorize", "--out", str(tmp_path), *more]) == 2
@@ -182,7 +182,7 @@ def test_a_fit_that_is_interrupted_twice_resumes_to_the_same_bytes(models, tmp_p
     words = ["sequences", "factorize", "--base", str(models / "base.npz"), *few]
     whole, halved = tmp_path / "whole", tmp_path / "halved"
     assert main([*words, "--out", str(whole)]) == 0
-    write, written = fitting.write_checkpoint, []
+    write, written = runs.write_checkpoint, []
 
     def stopping(path, *rest):
         write(path, *rest)
@@ -190,12 +190,12 @@ def test_a_fit_that_is_interrupted_twice_resumes_to_the_same_bytes(models, tmp_p
         if len(written) in (1, 3):
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(fitting, "write_checkpoint", stopping)
+    monkeypatch.setattr(runs, "write_checkpoint", stopping)
     for more in ([], ["--resume"]):
         assert main([*words, "--out", str(halved), *more]) == 130
         assert "keeps what is finished: --resume goes on" in capsys.readouterr().err
         assert {path.name for path in halved.iterdir()} == set(written)
-    assert written == ["unfinished-fit.npz"] * 2 + ["pruned-unfinished-fit.npz"]
+    assert written == ["unfinished-fit.npz"] * 2 + ["free-unfinished-fit.npz"]
     assert main([*words, "--out", str(halved), "--resume"]) == 0
     for name in ("model.npz", "history.csv"):
         assert (halved / name).read_bytes() == (whole / name).read_bytes()

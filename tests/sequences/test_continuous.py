@@ -293,7 +293,7 @@ def test_settings_without_a_meaning_are_refused(subject, settings, said):
 @pytest.mark.slow
 def test_an_interrupted_fit_ends_with_the_bits_of_one_that_was_not(subject, tmp_path, monkeypatch):
     """From a base model; and the held-out loss of the start is no better than its own bound."""
-    from coverjax.sequences import fitting
+    from coverjax.sequences import runs
 
     base, _ = fit_base(jax.random.key(1), subject, steps=2, every=2, **TINY)
 
@@ -308,10 +308,10 @@ def test_an_interrupted_fit_ends_with_the_bits_of_one_that_was_not(subject, tmp_
         write(*args)
         raise StoppedError
 
-    write = fitting.write_checkpoint
+    write = runs.write_checkpoint
     whole, told = fit(None)
     path = tmp_path / "unfinished.npz"
-    monkeypatch.setattr(fitting, "write_checkpoint", write_and_stop)
+    monkeypatch.setattr(runs, "write_checkpoint", write_and_stop)
     with pytest.raises(StoppedError):
         fit(path)
     monkeypatch.undo()

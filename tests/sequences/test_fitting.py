@@ -5,9 +5,11 @@ import numpy as np
 import pytest
 
 from coverjax.foundation.checks import InputError
-from coverjax.sequences import fitting
+from coverjax.sequences import parting, runs
+from coverjax.sequences.corpora import corpora
 from coverjax.sequences.factorization import base_surprisals
-from coverjax.sequences.fitting import corpora, default_latents, factorize, fit_base
+from coverjax.sequences.fitting import default_latents, factorize, fit_base
+from coverjax.sequences.parting import updates_of_parts
 from coverjax.sequences.pruning import PRICE
 from coverjax.sequences.resampling import evenly
 from coverjax.sequences.roles import role
@@ -81,7 +83,7 @@ def test_an_interrupted_fit_ends_with_the_bits_of_one_that_was_not(
         return factorize(jax.random.key(KEY), subject, base[0], **settings)
 
     whole, told = base if kind == "base" else fit(None)
-    write = fitting.write_checkpoint
+    write = runs.write_checkpoint
 
     def write_and_stop(*args):
         write(*args)
@@ -89,7 +91,7 @@ def test_an_interrupted_fit_ends_with_the_bits_of_one_that_was_not(
 
     path = tmp_path / "unfinished.npz"
     for _ in told["step"]:
-        monkeypatch.setattr(fitting, "write_checkpoint", write_and_stop)
+        monkeypatch.setattr(runs, "write_checkpoint", write_and_stop)
         with pytest.raises(StoppedError):
             fit(path)
         monkeypatch.undo()
@@ -142,6 +144,16 @@ def test_latents_are_pruned_unless_their_number_is_given():
     assert SplitConfig(latents=7, hold=0.9).schedule == (0.9, 1.0)
 
 
+def test_the_updates_of_the_three_parts():
+    def parts(steps, **split):
+        return updates_of_parts(FitConfig(steps=steps), SplitConfig(**split))
+
+    assert parts(1600, hold=0.25) == (400, 600, 600)
+    assert parts(11, hold=0.25) == (3, 4, 4)
+    assert parts(2, hold=0.5) == (1, 0, 1)
+    assert parts(1) == parts(100, prune=0.0) == parts(100, objective="elbo") == ()
+
+
 @pytest.mark.slow
 def test_latents_that_the_texts_do_not_miss_are_dropped(subject, base):
     """A base that knows little gives latents that tell nothing: one is enough, and its texts go on."""
@@ -157,7 +169,7 @@ def test_latents_that_the_texts_do_not_miss_are_dropped(subject, base):
 
 
 def test_once_latents_are_pruned_texts_are_drawn_as_often_as_their_latent_needs(subject, base, monkeypatch):
-    """As many of the texts as there are draws are told apart, and batches come from what is made of them."""
+    """In the last part: as many as there are draws are told apart, batches come from what is made of them."""
     seen, drawn = [], []
 
     def spy(texts, surprisal):
@@ -165,23 +177,24 @@ def test_once_latents_are_pruned_texts_are_drawn_as_often_as_their_latent_needs(
         drawn.append(evenly(texts, surprisal))
         return drawn[-1]
 
-    monkeypatch.setattr(fitting, "evenly", spy)
-    settings = {**TINY, "steps": 5}
+    monkeypatch.setattr(parting, "evenly", spy)
+    settings = {**TINY, "steps": 6}
     fitted = []
     monkeypatch.setattr(
-        fitting,
+        runs,
         "advance",
         lambda state, corpus, *rest: fitted.append(corpus) or advance(state, corpus, *rest),
     )
     factorize(jax.random.key(3), subject, base[0], latents=3, prune=1e-9, **settings)
     ((texts, surprisal),) = seen
     whole, _, _ = corpora(jax.random.split(jax.random.key(3), 3)[0], subject, FitConfig(**settings))
-    count = min(3 * settings["batch"], len(whole.slots))
+    count = min(2 * settings["batch"], len(whole.slots))
     np.testing.assert_array_equal(texts.tokens, whole.tokens[:count])
     assert surprisal.shape[0] == count
-    assert fitted[-1] is drawn[0]
-    np.testing.assert_array_equal(fitted[0].tokens, whole.tokens)
-    np.testing.assert_array_equal(fitted[0].weight, 1.0)
+    for plain in fitted[:2]:
+        np.testing.assert_array_equal(plain.tokens, whole.tokens)
+        np.testing.assert_array_equal(plain.weight, 1.0)
+    assert fitted[2] is drawn[0]
 
 
 def test_latents_without_texts_are_dropped_at_the_end_unless_they_are_needed(subject, base, monkeypatch):
@@ -192,8 +205,8 @@ def test_latents_without_texts_are_dropped_at_the_end_unless_they_are_needed(sub
     told = np.full((40, 4), 9.0)
     told[:30, [0, 2, 3]] = told[30:, 1] = 1.0
     shares = np.log(np.full((40, 4), [0.945, 0.0, 0.05, 0.005]) + 1e-12)
-    monkeypatch.setattr(fitting, "_told", lambda *_: (told, shares))
-    assert fitting._alive(model, corpus, PRICE) == [0, 1, 2]
+    monkeypatch.setattr(parting, "_told", lambda *_: (told, shares))
+    assert parting._alive(model, corpus, PRICE) == [0, 1, 2]
 
 
 def test_the_history_tells_the_latents_of_the_model_first():
@@ -201,11 +214,17 @@ def test_the_history_tells_the_latents_of_the_model_first():
         numbers = np.arange(len(use), dtype=float)
         return {"step": numbers, "loss": numbers, "held_out": numbers, "seconds": seconds, "use": use}
 
-    before = told(np.array([[0.1, 0.2, 0.3, 0.4]]), np.array([5.0]))
-    after = told(np.array([[0.6, 0.4], [0.0, 1.0]]), np.array([1.0, 2.0]))
-    found = fitting._joined(before, after, kept=[1, 3], alive=[1])
-    assert found["use"].tolist() == [[0.4, 0.2, 0.1, 0.3], [0.4, 0.6, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]]
-    assert found["seconds"].tolist() == [5.0, 6.0, 7.0]
+    equal = told(np.array([[0.1, 0.2, 0.3, 0.4]]), np.array([5.0]))
+    free = told(np.array([[0.6, 0.3, 0.1], [0.1, 0.8, 0.1]]), np.array([1.0, 2.0]))
+    even = told(np.array([[0.2, 0.8]]), np.array([4.0]))
+    numbers = [np.arange(4), np.array([1, 2, 3]), np.array([1, 3]), np.array([3])]
+    found = parting._joined([equal, free, even], numbers)
+    # 3 is the model's; 1 was dropped at the end, 2 after the second part, 0 after the first.
+    np.testing.assert_allclose(
+        found["use"],
+        [[0.4, 0.2, 0.3, 0.1], [0.1, 0.6, 0.3, 0.0], [0.1, 0.1, 0.8, 0.0], [0.8, 0.2, 0.0, 0.0]],
+    )
+    assert found["seconds"].tolist() == [5.0, 6.0, 7.0, 11.0]
 
 
 @pytest.mark.slow
@@ -274,15 +293,19 @@ def test_a_rate_that_is_too_large_is_named(subject):
         fit_base(jax.random.key(0), subject, **LENGTH, learning_rate=1e30, **TINY)
 
 
-def test_a_second_part_without_its_first_is_refused(subject, base, tmp_path):
-    """Someone removed the first checkpoint to begin anew: the other one is of the fit that was given up."""
+@pytest.mark.parametrize(
+    ("before", "missing", "later"), [([], "", "free-"), ([""], "free-", "even-"), ([], "free-", "even-")]
+)
+def test_a_part_without_the_one_before_it_is_refused(subject, base, tmp_path, before, missing, later):
+    """Someone removed a checkpoint to begin anew: the later one is of the fit that was given up."""
     first = tmp_path / "unfinished.npz"
-    (tmp_path / "pruned-unfinished.npz").write_bytes(b"of another fit")
-    with pytest.raises(
-        InputError, match=r"pruned-unfinished\.npz: goes on from .*, which is not there; remove"
-    ):
+    there = [tmp_path / f"{part}unfinished.npz" for part in (*before, later)]
+    for path in there:
+        path.write_bytes(b"of another fit")
+    said = rf"{later}unfinished\.npz: goes on from {missing}unfinished\.npz, which is not there; remove"
+    with pytest.raises(InputError, match=said):
         factorize(jax.random.key(0), subject, base[0], **LENGTH, **TINY, checkpoint=first)
-    assert not first.exists()
+    assert sorted(tmp_path.iterdir()) == sorted(there)
 
 
 @pytest.mark.parametrize("held_out", [100, 300])
@@ -291,7 +314,7 @@ def test_every_held_out_text_counts_once(subject, base, held_out):
     _, held, _ = corpora(jax.random.key(0), subject, settings)
     told = np.asarray(base_surprisals(base[0], held).sum(axis=-1))
     assert len(told) == held_out
-    fit = fitting._Fit(base[0], held, held, jax.random.key(1), settings, None)
+    fit = runs.Run(base[0], held, held, jax.random.key(1), settings, None)
     assert fit._held_out(base[0]) == pytest.approx(told.mean(), rel=1e-6)
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from coverjax.foundation.checks import InputError
 from coverjax.learning.checkpoints import write_checkpoint
+from coverjax.sequences.corpora import corpora
 from coverjax.sequences.factorization import all_surprisals
-from coverjax.sequences.fitting import corpora
 from coverjax.sequences.language_model import (
     ARITHMETIC,
     LanguageModel,

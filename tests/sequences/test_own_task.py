@@ -8,7 +8,7 @@ import pytest
 import coverjax as cj
 from coverjax.foundation.checks import InputError
 from coverjax.sequences import studies
-from coverjax.sequences.fitting import corpora
+from coverjax.sequences.corpora import corpora
 from coverjax.sequences.roles import role
 from coverjax.sequences.settings import FitConfig
 from coverjax.sequences.studies import judged

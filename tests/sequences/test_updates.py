@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from coverjax.sequences.corpora import corpora
 from coverjax.sequences.factorization import Weights, all_surprisals
-from coverjax.sequences.fitting import corpora
 from coverjax.sequences.language_model import start_model
 from coverjax.sequences.settings import FitConfig
 from coverjax.sequences.tasks.registry import task

@@ -1,0 +1,158 @@
+"""A factorization that finds how many latents the texts need: in three parts, each a run of updates.
+
+equal   more latents than are needed share the texts equally, which makes them part; then those that are not
+        missed are dropped (`pruning`)
+free    the others take what they write best: what two of them divide by the input goes to the one that has
+        more; then those that lost their texts to a twin are dropped
+even    texts of rare latents are drawn as often as those of the others (`resampling`), so that they are
+        written with as few faults
+
+The second part comes before the third because a latent that learns its texts well keeps them: drawn evenly
+from the start, latents that divide a strategy by the input stay.
+"""
+
+import dataclasses
+import itertools
+import os
+import pathlib
+from collections.abc import Sequence
+
+import jax
+import numpy as np
+
+from coverjax.foundation.checks import InputError
+from coverjax.sequences.corpora import JUDGED, in_parts
+from coverjax.sequences.factorization import Texts
+from coverjax.sequences.language_model import LanguageModel
+from coverjax.sequences.pruning import DEAD, needed_latents
+from coverjax.sequences.resampling import evenly
+from coverjax.sequences.runs import Run, bar
+from coverjax.sequences.settings import FitConfig, SplitConfig
+from coverjax.sequences.updates import under_latents
+
+PRUNED_BY = 1024
+"""Texts that latents are pruned by."""
+
+PARTS = ("", "free-", "even-")
+"""What the name of each part's checkpoint begins with."""
+
+
+def updates_of_parts(settings: FitConfig, split: SplitConfig) -> tuple[int, ...]:
+    """Return the number of updates of each part, of which the second may have none; () where none is pruned.
+
+    Raises:
+        InputError: none are left before or after latents are pruned, or a part has a checkpoint and one
+            before it has none.
+    """
+    # One update can't be cut in two; whoever gives `hold` is told so.
+    if not split.price or (settings.steps == 1 and split.hold is None):
+        return ()
+    first = round(split.schedule[0] * settings.steps)
+    if not 0 < first < settings.steps:
+        raise InputError(
+            f"hold: must leave updates before and after latents are pruned; got {split.schedule[0]:g} of "
+            f"{settings.steps} updates"
+        )
+    second = (settings.steps - first) // 2
+    parts = first, second, settings.steps - first - second
+    if settings.checkpoint is not None:
+        there = [path for path, count in zip(checkpoints(settings.checkpoint), parts, strict=True) if count]
+        for before, later in itertools.pairwise(there):
+            if later.exists() and not before.exists():
+                raise InputError(f"{later}: goes on from {before.name}, which is not there; remove it")
+    return parts
+
+
+def checkpoints(checkpoint: str | os.PathLike[str]) -> tuple[pathlib.Path, ...]:
+    """Return where each part of a factorization that prunes keeps its state."""
+    path = pathlib.Path(checkpoint)
+    return tuple(path.with_name(begin + path.name) for begin in PARTS)
+
+
+def parted(
+    model: LanguageModel,
+    corpus: Texts,
+    held: Texts,
+    key: jax.Array,
+    settings: FitConfig,
+    split: SplitConfig,
+    updates: tuple[int, ...],
+) -> tuple[LanguageModel, dict[str, np.ndarray]]:
+    """Make the updates of all parts; return the model with the latents that are left, and one history."""
+    keys = jax.random.split(key, len(PARTS))
+    paths: Sequence[pathlib.Path | None] = [None] * len(PARTS)
+    if settings.checkpoint is not None:
+        paths = checkpoints(settings.checkpoint)
+    equal, free = (dataclasses.replace(split, prune=0.0, hold=end, fade=end) for end in (1.0, 0.0))
+    # What parted at the higher rate stays apart at half of it, and is written with fewer faults.
+    rate = settings.rate_and_decay(split.objective)[0]
+    some = Texts(*(part[:PRUNED_BY] for part in corpus))
+    numbers = np.arange(model.latents)
+    histories, written = [], []
+    for part, count in enumerate(updates):
+        if not count:
+            continue
+        now = dataclasses.replace(
+            settings, steps=count, checkpoint=paths[part], learning_rate=rate / 2.0 if part else rate
+        )
+        drawn = _drawn_evenly(model, corpus, now) if part == 2 else None
+        model, history = Run(model, corpus, held, keys[part], now, free if part else equal, drawn).run()
+        histories.append(history)
+        written.append(numbers)
+        left = _alive(model, some, split.price) if part else _needed(model, some, split.price)
+        model, numbers = model.with_only(left), numbers[left]
+    return model, _joined(histories, [*written, numbers])
+
+
+def _drawn_evenly(model: LanguageModel, corpus: Texts, settings: FitConfig) -> Texts:
+    """Return what batches are drawn from: of as many texts as there are draws, each latent's as often."""
+    known = Texts(*(part[: settings.steps * settings.batch] for part in corpus))
+    return evenly(known, _told(model, known, settings.progress)[0])
+
+
+def _told(model: LanguageModel, texts: Texts, progress: bool | None = False) -> tuple[np.ndarray, np.ndarray]:
+    """Return -log g(y | x, z) of texts under each latent, and log r(z | x), both [texts, latents]."""
+    found = []
+    with bar(progress, "telling texts apart", len(texts.slots), "texts") as line:
+        for part in in_parts(texts):
+            found.append(under_latents(model, part))
+            line.update(min(JUDGED, len(texts.slots) - line.n))
+    surprisal, router = (np.concatenate(parts)[: len(texts.slots)] for parts in zip(*found, strict=True))
+    return surprisal, router
+
+
+def _needed(model: LanguageModel, texts: Texts, price: float) -> list[int]:
+    """Return the latents that the texts need."""
+    return needed_latents(_told(model, texts)[0], price)[0]
+
+
+def _alive(model: LanguageModel, texts: Texts, price: float) -> list[int]:
+    """Return the latents that are not dead, and those that are but that the texts need all the same."""
+    surprisal, router = _told(model, texts)
+    shares = np.exp(router).mean(axis=0)
+    return needed_latents(surprisal, price, np.flatnonzero(shares >= DEAD).tolist())[0]
+
+
+def _joined(
+    histories: Sequence[dict[str, np.ndarray]], written: Sequence[np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Return one history of all parts.
+
+    First come the latents of the model, then those that were dropped, the last ones first.
+
+    Args:
+        histories: of the parts.
+        written: the latents of each part, by their numbers in the first, and those of the model.
+    """
+    order = list(dict.fromkeys(int(z) for numbers in reversed(written) for z in numbers))
+    uses = []
+    for history, numbers in zip(histories, written[:-1], strict=True):
+        uses.append(np.zeros((len(history["use"]), len(order))))
+        uses[-1][:, [order.index(z) for z in numbers]] = history["use"]
+    joined = {name: np.concatenate([part[name] for part in histories]) for name in ("loss", "held_out")}
+    for name in ("step", "seconds"):
+        before = np.cumsum([0, *(part[name][-1] for part in histories[:-1])])
+        joined[name] = np.concatenate(
+            [start + part[name] for start, part in zip(before, histories, strict=True)]
+        )
+    return joined | {"use": np.concatenate(uses)}
