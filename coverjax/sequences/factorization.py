@@ -20,6 +20,8 @@ base model starts with. As lambda falls to 0 (with beta 1) q becomes a posterior
 latent, and the updates those of expectation maximisation, from a start that has split. With beta above 1 a
 text that two latents write equally well goes to the one that has more texts, on all inputs the same one: so
 twins become one, and what a latent writes only on some inputs is left to the one that writes it on all.
+
+Where every text was told its latent, the loss is -log g(y_b | x_b, z_b) - log r(z_b | x_b): `TOLD`.
 """
 
 from collections.abc import Callable
@@ -31,6 +33,9 @@ from jaxtyping import Float, Int
 
 from coverjax.sequences.language_model import LanguageModel, latent_logs, text_surprisals, with_latent
 from coverjax.sequences.transformer import stream
+
+TOLD = "told"
+"""Name of the objective of texts whose latent is known."""
 
 OBJECTIVES = ("marginal", "elbo", "beta_elbo", "global", "global_token", "balanced")
 
@@ -203,6 +208,24 @@ def batch_loss(
     each, share, facts = _LOSSES[objective](model, texts, key, weights, memory)
     used = jnp.average(share, axis=0, weights=texts.weight)
     return jnp.average(each, weights=texts.weight), {"use": used, **facts}
+
+
+def told_loss(model: LanguageModel, texts: Texts) -> tuple[Float[jax.Array, ""], dict[str, jax.Array]]:
+    """Return the mean loss of texts whose latent is known, and "use" [latents].
+
+    Each counts once in -log g(y | x, z), what the generator learns, and by its weight in -log r(z | x).
+
+    Args:
+        model: with latents.
+        texts: a latent stands in the slot of each, instead of `<none>`.
+    """
+    rows = jnp.arange(len(texts.slots))
+    z = texts.tokens[rows, texts.slots] - model.tokenizer.first_latent
+    told, above = text_surprisals(model, texts.tokens, texts.slots, texts.ends)
+    router = latent_logs(model, above[rows, texts.slots - 1])[rows, z]
+    used = jnp.average(jax.nn.one_hot(z, model.latents), axis=0, weights=texts.weight)
+    loss = told.sum(axis=-1).mean() - jnp.average(router, weights=texts.weight)
+    return loss, {"use": used}
 
 
 def router_logs(model: LanguageModel, texts: Texts) -> Float[jax.Array, "texts latents"]:

@@ -4,11 +4,9 @@ equal   more latents than are needed share the texts equally, which makes them p
         missed are dropped (`pruning`)
 free    the others take what they write best: what two of them divide by the input goes to the one that has
         more; then those that lost their texts to a twin are dropped
-even    texts of rare latents are drawn as often as those of the others (`resampling`), so that they are
-        written with as few faults
-
-The second part comes before the third because a latent that learns its texts well keeps them: drawn evenly
-from the start, latents that divide a strategy by the input stay.
+told    latents that exchange what they write by the input are put in order (`exchanges`), every text is told
+        its latent once and for all, and texts of rare latents are drawn as often as those of the others
+        (`telling`), so that they are written with as few faults
 """
 
 import dataclasses
@@ -22,18 +20,19 @@ import numpy as np
 
 from coverjax.foundation.checks import InputError
 from coverjax.sequences.corpora import JUDGED, in_parts
+from coverjax.sequences.exchanges import ordered_latents
 from coverjax.sequences.factorization import Texts
 from coverjax.sequences.language_model import LanguageModel
 from coverjax.sequences.pruning import DEAD, needed_latents
-from coverjax.sequences.resampling import evenly
 from coverjax.sequences.runs import Run, bar
 from coverjax.sequences.settings import FitConfig, SplitConfig
+from coverjax.sequences.telling import told_apart
 from coverjax.sequences.updates import under_latents
 
 PRUNED_BY = 1024
 """Texts that latents are pruned by."""
 
-PARTS = ("", "free-", "even-")
+PARTS = ("", "free-", "told-")
 """What the name of each part's checkpoint begins with."""
 
 
@@ -95,8 +94,8 @@ def parted(
         now = dataclasses.replace(
             settings, steps=count, checkpoint=paths[part], learning_rate=rate / 2.0 if part else rate
         )
-        drawn = _drawn_evenly(model, corpus, now) if part == 2 else None
-        model, history = Run(model, corpus, held, keys[part], now, free if part else equal, drawn).run()
+        told = _told_apart(model, corpus, now) if part == 2 else None
+        model, history = Run(model, corpus, held, keys[part], now, free if part else equal, told).run()
         histories.append(history)
         written.append(numbers)
         left = _alive(model, some, split.price) if part else _needed(model, some, split.price)
@@ -104,10 +103,12 @@ def parted(
     return model, _joined(histories, [*written, numbers])
 
 
-def _drawn_evenly(model: LanguageModel, corpus: Texts, settings: FitConfig) -> Texts:
+def _told_apart(model: LanguageModel, corpus: Texts, settings: FitConfig) -> Texts:
     """Return what batches are drawn from: of as many texts as there are draws, each latent's as often."""
     known = Texts(*(part[: settings.steps * settings.batch] for part in corpus))
-    return evenly(known, _told(model, known, settings.progress)[0])
+    surprisal, router = _told(model, known, settings.progress)
+    order = ordered_latents(router)
+    return told_apart(known, np.take_along_axis(surprisal, order, axis=1), model.tokenizer.first_latent)
 
 
 def _told(model: LanguageModel, texts: Texts, progress: bool | None = False) -> tuple[np.ndarray, np.ndarray]:

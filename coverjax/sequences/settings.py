@@ -36,7 +36,7 @@ class FitConfig:
         every: updates between two of those (and checkpoints).
         size: of a network that starts from nothing: a name of `PRESETS`, or a `Size`.
         checkpoint: a file that is written on the way; when it is there, fitting goes on from it, bit for bit.
-            A file of another fit is refused. Where latents are pruned there are two more, "free-" and "even-"
+            A file of another fit is refused. Where latents are pruned there are two more, "free-" and "told-"
             before its name, of the parts after that (`parting`).
         progress: whether to show a bar on stderr; None where someone looks at it.
     """
@@ -101,8 +101,8 @@ class SplitConfig:
             latents, see `coverjax.sequences.continuous`.
         latents: their number, at the start where they are pruned; None takes `default_latents`.
         prune: nats a text that a latent of `balanced` must save, or it is dropped when lambda leaves 1; the
-            updates that are left then begin anew, with lambda = 0, and in the last half of them texts of all
-            latents are drawn as often (`parting`). 0 keeps all.
+            updates that are left then begin anew, with lambda = 0, and in the last half of them every text
+            has one latent and those of all latents are drawn as often (`parting`). 0 keeps all.
             None takes `PRICE` where `latents` is None, else 0: whoever asks for a number gets it.
         beta, alpha, gamma: numbers in the objective. `elbo`, where beta is 1, and `marginal` take no beta.
         hold: share of the updates in which `balanced` holds the latents equal, and `gaussian` leaves the KL

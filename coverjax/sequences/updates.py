@@ -12,6 +12,7 @@ from jaxtyping import Float
 
 from coverjax.sequences.continuous import GAUSSIAN, gaussian_loss, importance_bound
 from coverjax.sequences.factorization import (
+    TOLD,
     Texts,
     Weights,
     all_surprisals,
@@ -19,6 +20,7 @@ from coverjax.sequences.factorization import (
     batch_loss,
     marginal_loss,
     router_logs,
+    told_loss,
 )
 from coverjax.sequences.language_model import LanguageModel
 from coverjax.sequences.transformer import DTYPE
@@ -161,6 +163,8 @@ def _loss(
     if program.objective == "base":
         told = base_surprisals(model, batch).sum(axis=-1)
         return jnp.average(told, weights=batch.weight), {"use": jnp.zeros(0, DTYPE)}
+    if program.objective == TOLD:
+        return told_loss(model, batch)
     if program.objective == GAUSSIAN:
         return gaussian_loss(model, batch, key, weights)
     return batch_loss(model, batch, key, program.objective, weights, memory if len(memory) else None)

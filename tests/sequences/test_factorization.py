@@ -20,6 +20,7 @@ from coverjax.sequences.factorization import (
     marginal_loss,
     relative_surprisal,
     responsibilities,
+    told_loss,
 )
 from coverjax.sequences.language_model import start_model, text_surprisals, with_latent
 from coverjax.sequences.tokenizer import Tokenizer, pairs
@@ -312,6 +313,20 @@ def test_a_text_that_counts_half_is_half_a_text(model, texts, objective):
     np.testing.assert_allclose(same["use"], facts["use"], rtol=1e-4)
     for found, known in zip(jax.tree.leaves(others), jax.tree.leaves(slope), strict=True):
         np.testing.assert_allclose(found, known, rtol=1e-3, atol=1e-5)
+
+
+def test_texts_that_were_told_their_latent(model, texts):
+    """Each counts once for the generator and by its weight for the router, whatever the other latents say."""
+    z, weight = np.array([2, 0, 1, 1]), np.array([0.5, 1.5, 1.0, 1.0])
+    told = texts._replace(
+        tokens=with_latent(model, texts.tokens, texts.slots, jnp.asarray(z)), weight=jnp.asarray(weight)
+    )
+    loss, facts = jax.jit(told_loss)(model, told)
+    rows = np.arange(4)
+    surprisal = np.asarray(all_surprisals(model, texts).sum(-1), np.float64)[rows, z]
+    router = np.asarray(router_logs(model, texts), np.float64)[rows, z]
+    assert float(loss) == pytest.approx(surprisal.mean() - np.average(router, weights=weight), rel=1e-5)
+    np.testing.assert_allclose(facts["use"], [1.5 / 4, 2.0 / 4, 0.5 / 4], rtol=1e-6)
 
 
 def test_only_the_numbers_that_a_name_leaves_open_are_free():

@@ -11,10 +11,10 @@ from coverjax.sequences.factorization import base_surprisals
 from coverjax.sequences.fitting import default_latents, factorize, fit_base
 from coverjax.sequences.parting import updates_of_parts
 from coverjax.sequences.pruning import PRICE
-from coverjax.sequences.resampling import evenly
 from coverjax.sequences.roles import role
 from coverjax.sequences.settings import FitConfig, SplitConfig
 from coverjax.sequences.tasks.registry import task
+from coverjax.sequences.telling import told_apart
 from coverjax.sequences.tokenizer import Tokenizer
 from coverjax.sequences.transformer import Size
 from coverjax.sequences.updates import advance
@@ -168,16 +168,26 @@ def test_latents_that_the_texts_do_not_miss_are_dropped(subject, base):
     assert (np.diff(history["seconds"]) > 0.0).all()
 
 
-def test_once_latents_are_pruned_texts_are_drawn_as_often_as_their_latent_needs(subject, base, monkeypatch):
-    """In the last part: as many as there are draws are told apart, batches come from what is made of them."""
+def test_in_the_last_part_texts_that_were_told_apart_are_drawn(subject, base, monkeypatch):
+    """As many as there are draws are told apart, by latents in order; batches come from what they become."""
     seen, drawn = [], []
 
-    def spy(texts, surprisal):
+    def spy(texts, surprisal, first_latent):
         seen.append((texts, surprisal))
-        drawn.append(evenly(texts, surprisal))
+        drawn.append(told_apart(texts, surprisal, first_latent))
         return drawn[-1]
 
-    monkeypatch.setattr(parting, "evenly", spy)
+    def told(model, texts, progress=False):
+        return np.tile(np.arange(3.0), (len(texts.slots), 1)), np.zeros((len(texts.slots), 3))
+
+    def reverse(router):
+        return np.tile([2, 1, 0], (len(router), 1))
+
+    monkeypatch.setattr(parting, "told_apart", spy)
+    monkeypatch.setattr(parting, "_told", told)
+    monkeypatch.setattr(parting, "_needed", lambda *_: [0, 1, 2])
+    monkeypatch.setattr(parting, "_alive", lambda *_: [0, 1, 2])
+    monkeypatch.setattr(parting, "ordered_latents", reverse)
     settings = {**TINY, "steps": 6}
     fitted = []
     monkeypatch.setattr(
@@ -190,7 +200,7 @@ def test_once_latents_are_pruned_texts_are_drawn_as_often_as_their_latent_needs(
     whole, _, _ = corpora(jax.random.split(jax.random.key(3), 3)[0], subject, FitConfig(**settings))
     count = min(2 * settings["batch"], len(whole.slots))
     np.testing.assert_array_equal(texts.tokens, whole.tokens[:count])
-    assert surprisal.shape[0] == count
+    np.testing.assert_array_equal(surprisal, np.tile([2.0, 1.0, 0.0], (count, 1)))
     for plain in fitted[:2]:
         np.testing.assert_array_equal(plain.tokens, whole.tokens)
         np.testing.assert_array_equal(plain.weight, 1.0)
@@ -216,9 +226,9 @@ def test_the_history_tells_the_latents_of_the_model_first():
 
     equal = told(np.array([[0.1, 0.2, 0.3, 0.4]]), np.array([5.0]))
     free = told(np.array([[0.6, 0.3, 0.1], [0.1, 0.8, 0.1]]), np.array([1.0, 2.0]))
-    even = told(np.array([[0.2, 0.8]]), np.array([4.0]))
+    last = told(np.array([[0.2, 0.8]]), np.array([4.0]))
     numbers = [np.arange(4), np.array([1, 2, 3]), np.array([1, 3]), np.array([3])]
-    found = parting._joined([equal, free, even], numbers)
+    found = parting._joined([equal, free, last], numbers)
     # 3 is the model's; 1 was dropped at the end, 2 after the second part, 0 after the first.
     np.testing.assert_allclose(
         found["use"],
@@ -294,7 +304,7 @@ def test_a_rate_that_is_too_large_is_named(subject):
 
 
 @pytest.mark.parametrize(
-    ("before", "missing", "later"), [([], "", "free-"), ([""], "free-", "even-"), ([], "free-", "even-")]
+    ("before", "missing", "later"), [([], "", "free-"), ([""], "free-", "told-"), ([], "free-", "told-")]
 )
 def test_a_part_without_the_one_before_it_is_refused(subject, base, tmp_path, before, missing, later):
     """Someone removed a checkpoint to begin anew: the later one is of the fit that was given up."""

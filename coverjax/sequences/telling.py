@@ -1,0 +1,41 @@
+"""Texts told apart by the latents that have parted: each with its latent, those of a rare one as often drawn.
+
+A text of latent z counts 1 / R_z in what the generator learns (`factorization.attention`). In a batch of 64 a
+strategy that a fourteenth of the texts follow has 4.6 +- 2.1 texts, each of which counts fourteen times what
+it would by their number: most of what an update learns of it is chance. So texts are drawn in proportion to
+what they count for, and a batch says as much about the rare strategy as about the others. The router is to
+know how frequent it is, so there a text counts the less the more often it is drawn.
+"""
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from coverjax.sequences.factorization import RARE, Texts
+from coverjax.sequences.pruning import mixture_of
+
+DRAWN_FROM = 4
+"""How often a text stands in what batches are drawn from, on average; once at least."""
+
+
+def told_apart(texts: Texts, surprisal: Float[np.ndarray, "texts latents"], first_latent: int) -> Texts:
+    """Return the texts, each as often as it is to be drawn, with its latent in its slot.
+
+    A text's latent is the one with the largest share of it in the mixture that the texts cost least under.
+    Weights make up for how often a text is drawn: means by weight are those over the texts.
+
+    Args:
+        texts: each with weight 1.
+        surprisal: -log g(y | x, z) of each under each latent, in nats.
+        first_latent: the token of latent 0.
+    """
+    latent = np.argmax(mixture_of(surprisal)[1], axis=1)
+    shares = np.bincount(latent, minlength=surprisal.shape[1]) / len(latent)
+    effort = 1.0 / np.maximum(shares, RARE)[latent]
+    often = np.maximum(1, np.rint(DRAWN_FROM * effort / effort.mean())).astype(int)
+    rows = np.repeat(np.arange(len(often)), often)
+    weight = len(rows) / (len(often) * often[rows])
+    drawn = Texts(*(part[rows] for part in texts))
+    places = jnp.arange(len(rows)), drawn.slots
+    tokens = drawn.tokens.at[places].set(first_latent + jnp.asarray(latent[rows], drawn.tokens.dtype))
+    return drawn._replace(tokens=tokens, weight=jnp.asarray(weight, jnp.float32))
