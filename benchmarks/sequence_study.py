@@ -25,7 +25,7 @@ from coverjax.report.sequence_tables import study_document
 from coverjax.sequences.exploration import POLICIES
 from coverjax.sequences.fitting import default_latents, factorize, fit_base
 from coverjax.sequences.language_model import LanguageModel
-from coverjax.sequences.parting import checkpoints
+from coverjax.sequences.parting import PARTS, checkpoints
 from coverjax.sequences.pruning import PRICE
 from coverjax.sequences.studies import judged
 from coverjax.sequences.tasks.registry import task, task_names
@@ -44,7 +44,7 @@ FEW = ("linear_equation_solving", "base_conversion", "grid_pathfinding")
 
 MIXED: dict[str, Any] = {"steps": 8000, "batch": 64, "every": 400, "texts": 60_000}
 SPLIT: dict[str, Any] = {"batch": 64, "every": 50, "warmup": 30, "texts": 40_000}
-LONG, SHORT = 1600, 400
+LONG, SHORT = 2000, 400
 """Updates of a factorization: to its end (`FEW` take twice as many), and where objectives are compared: what
 collapses has done so."""
 
@@ -87,7 +87,7 @@ class Cell:
         settings = {**SPLIT, "objective": self.objective, "steps": self.updates, "latents": self.latents}
         if self.task in FEW:
             settings |= {"decay": 0.1}
-        return settings | ({"prune": PRICE, "hold": 0.25} if self.pruned else {})
+        return settings | ({"prune": PRICE, "hold": 0.2} if self.pruned else {})
 
 
 def cells() -> list[Cell]:
@@ -175,6 +175,7 @@ def run(cell: Cell, progress: bool) -> dict[str, Any]:
     return {
         "cell": cell.name,
         **dataclasses.asdict(cell),
+        **({"parts": len(PARTS)} if cell.pruned else {}),
         "settings": {**cell.settings},
         "use_by_update": np.round(history["use"], 3).tolist(),
         "steps": history["step"].tolist(),

@@ -1,12 +1,14 @@
-"""A factorization that finds how many latents the texts need: in three parts, each a run of updates.
+"""A factorization that finds how many latents the texts need: in four parts, each a run of updates.
 
 equal   more latents than are needed share the texts equally, which makes them part; then those that are not
         missed are dropped (`pruning`)
 free    the others take what they write best: what two of them divide by the input goes to the one that has
         more; then those that lost their texts to a twin are dropped
-told    latents that exchange what they write by the input are put in order (`exchanges`), every text is told
-        its latent once and for all, and texts of rare latents are drawn as often as those of the others
-        (`telling`), so that they are written with as few faults
+told    latents that exchange what they write by the input are put in order (`exchanges`) and every text is
+        told its latent (`telling`), for long enough that the exchange does not come back
+even    the latents again take what they write best, which mends what was told wrongly; as in the part before
+        texts of rare latents are drawn as often as those of the others, so that they are written with as few
+        faults
 """
 
 import dataclasses
@@ -16,13 +18,14 @@ import pathlib
 from collections.abc import Sequence
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from coverjax.foundation.checks import InputError
 from coverjax.sequences.corpora import JUDGED, in_parts
 from coverjax.sequences.exchanges import ordered_latents
-from coverjax.sequences.factorization import Texts
-from coverjax.sequences.language_model import LanguageModel
+from coverjax.sequences.factorization import TOLD, Texts
+from coverjax.sequences.language_model import LanguageModel, with_latent
 from coverjax.sequences.pruning import DEAD, needed_latents
 from coverjax.sequences.runs import Run, bar
 from coverjax.sequences.settings import FitConfig, SplitConfig
@@ -32,12 +35,13 @@ from coverjax.sequences.updates import under_latents
 PRUNED_BY = 1024
 """Texts that latents are pruned by."""
 
-PARTS = ("", "free-", "told-")
+PARTS = ("", "free-", "told-", "even-")
 """What the name of each part's checkpoint begins with."""
 
 
 def updates_of_parts(settings: FitConfig, split: SplitConfig) -> tuple[int, ...]:
-    """Return the number of updates of each part, of which the second may have none; () where none is pruned.
+    """Return the number of updates of each part; those between the first and the last may have none. () where
+    none is pruned.
 
     Raises:
         InputError: none are left before or after latents are pruned, or a part has a checkpoint and one
@@ -52,8 +56,8 @@ def updates_of_parts(settings: FitConfig, split: SplitConfig) -> tuple[int, ...]
             f"hold: must leave updates before and after latents are pruned; got {split.schedule[0]:g} of "
             f"{settings.steps} updates"
         )
-    second = (settings.steps - first) // 2
-    parts = first, second, settings.steps - first - second
+    rest = settings.steps - first
+    parts = first, rest // 3, rest // 6, rest - rest // 3 - rest // 6
     if settings.checkpoint is not None:
         there = [path for path, count in zip(checkpoints(settings.checkpoint), parts, strict=True) if count]
         for before, later in itertools.pairwise(there):
@@ -88,27 +92,37 @@ def parted(
     some = Texts(*(part[:PRUNED_BY] for part in corpus))
     numbers = np.arange(model.latents)
     histories, written = [], []
+    drawn: Texts | None = None
     for part, count in enumerate(updates):
         if not count:
             continue
         now = dataclasses.replace(
             settings, steps=count, checkpoint=paths[part], learning_rate=rate / 2.0 if part else rate
         )
-        told = _told_apart(model, corpus, now) if part == 2 else None
-        model, history = Run(model, corpus, held, keys[part], now, free if part else equal, told).run()
+        if part >= 2 and drawn is None:
+            drawn = _told_apart(model, corpus, sum(updates[2:]), now)
+        goal = TOLD if part == 2 else None
+        model, history = Run(model, corpus, held, keys[part], now, free if part else equal, drawn, goal).run()
         histories.append(history)
         written.append(numbers)
+        if drawn is not None:  # the latents choose again in the next part
+            drawn = drawn._replace(tokens=_untold(model, drawn))
         left = _alive(model, some, split.price) if part else _needed(model, some, split.price)
         model, numbers = model.with_only(left), numbers[left]
     return model, _joined(histories, [*written, numbers])
 
 
-def _told_apart(model: LanguageModel, corpus: Texts, settings: FitConfig) -> Texts:
+def _told_apart(model: LanguageModel, corpus: Texts, updates: int, settings: FitConfig) -> Texts:
     """Return what batches are drawn from: of as many texts as there are draws, each latent's as often."""
-    known = Texts(*(part[: settings.steps * settings.batch] for part in corpus))
+    known = Texts(*(part[: updates * settings.batch] for part in corpus))
     surprisal, router = _told(model, known, settings.progress)
     order = ordered_latents(router)
     return told_apart(known, np.take_along_axis(surprisal, order, axis=1), model.tokenizer.first_latent)
+
+
+def _untold(model: LanguageModel, texts: Texts) -> jax.Array:
+    """Return the tokens with `<none>` in the slot again."""
+    return with_latent(model, texts.tokens, texts.slots, jnp.full_like(texts.slots, -1))
 
 
 def _told(model: LanguageModel, texts: Texts, progress: bool | None = False) -> tuple[np.ndarray, np.ndarray]:

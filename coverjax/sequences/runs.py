@@ -14,7 +14,7 @@ from tqdm import tqdm
 from coverjax.foundation.checks import InputError
 from coverjax.learning.checkpoints import fingerprint, read_checkpoint, write_checkpoint
 from coverjax.sequences.corpora import in_parts
-from coverjax.sequences.factorization import TOLD, Texts, Weights
+from coverjax.sequences.factorization import Texts, Weights
 from coverjax.sequences.language_model import LanguageModel
 from coverjax.sequences.settings import FitConfig, SplitConfig
 from coverjax.sequences.transformer import DTYPE
@@ -26,8 +26,8 @@ HISTORY = ("step", "loss", "held_out", "seconds", "use")
 class Run:
     """Updates of a model, as many as its settings say.
 
-    `told`, where it is given, is what batches are drawn from instead of the corpus: its texts with a latent
-    in their slot, some of them more often; the objective is then `TOLD`.
+    `drawn`, where it is given, is what batches are drawn from instead of the corpus: its texts, some of them
+    more often. `objective`, where it is given, is made small instead of what the split says.
     """
 
     def __init__(
@@ -38,11 +38,12 @@ class Run:
         key: jax.Array,
         settings: FitConfig,
         split: SplitConfig | None,
-        told: Texts | None = None,
+        drawn: Texts | None = None,
+        objective: str | None = None,
     ) -> None:
         self.settings, self.key = settings, key
         hold, fade = (0.0, 0.0) if split is None else split.schedule
-        objective = "base" if split is None else TOLD if told is not None else split.objective
+        objective = objective or ("base" if split is None else split.objective)
         rate, decay = settings.rate_and_decay(objective)
         self.program = Program(
             objective=objective,
@@ -56,7 +57,7 @@ class Run:
         )
         weights = Weights() if split is None else split.weights()
         self.weights = Weights(*(jnp.asarray(value, DTYPE) for value in weights))
-        self.corpus, self.held = corpus if told is None else told, held
+        self.corpus, self.held = corpus if drawn is None else drawn, held
         self.state = begun(model, self.program)
         facts = {**settings.told(), **({} if split is None else dataclasses.asdict(split))}
         facts |= {"task": model.task, "words": model.tokenizer.words, "objective": objective}

@@ -24,7 +24,7 @@ class FitConfig:
         batch: texts of one update, drawn anew for each.
         learning_rate: of Muon, which moves the matrices of the blocks, at its largest; Adam moves the rest,
             `ADAM_SHARE` of it. It falls to 0 as a cosine, for `balanced` in a straight line at the end; where
-            latents are pruned it falls three times, after the first from half of it. None takes 0.02, for
+            latents are pruned it falls in each part, after the first from half of it. None takes 0.02, for
             `balanced` 0.04.
         warmup: updates over which it rises from 0.
         decay: every update takes off this times its learning rate from each number, so that what is learned
@@ -36,8 +36,8 @@ class FitConfig:
         every: updates between two of those (and checkpoints).
         size: of a network that starts from nothing: a name of `PRESETS`, or a `Size`.
         checkpoint: a file that is written on the way; when it is there, fitting goes on from it, bit for bit.
-            A file of another fit is refused. Where latents are pruned there are two more, "free-" and "told-"
-            before its name, of the parts after that (`parting`).
+            A file of another fit is refused. Where latents are pruned there are three more, "free-", "told-"
+            and "even-" before its name, of the parts after that (`parting`).
         progress: whether to show a bar on stderr; None where someone looks at it.
     """
 
@@ -101,8 +101,7 @@ class SplitConfig:
             latents, see `coverjax.sequences.continuous`.
         latents: their number, at the start where they are pruned; None takes `default_latents`.
         prune: nats a text that a latent of `balanced` must save, or it is dropped when lambda leaves 1; the
-            updates that are left then begin anew, with lambda = 0, and in the last half of them every text
-            has one latent and those of all latents are drawn as often (`parting`). 0 keeps all.
+            updates that are left then begin anew, with lambda = 0 (`parting` tells how). 0 keeps all.
             None takes `PRICE` where `latents` is None, else 0: whoever asks for a number gets it.
         beta, alpha, gamma: numbers in the objective. `elbo`, where beta is 1, and `marginal` take no beta.
         hold: share of the updates in which `balanced` holds the latents equal, and `gaussian` leaves the KL

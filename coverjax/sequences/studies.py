@@ -26,13 +26,13 @@ QUICK: dict[str, Any] = {
     "objective": "balanced",
     "latents": 8,
     "prune": PRICE,
-    "steps": 320,
+    "steps": 280,
     "batch": 64,
     "warmup": 30,
     "every": 80,
     "texts": 20_000,
     "held_out": 256,
-    "hold": 0.55,
+    "hold": 0.5,
 }
 """Settings of a factorization that a demonstration has time for."""
 

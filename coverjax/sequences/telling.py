@@ -3,8 +3,8 @@
 A text of latent z counts 1 / R_z in what the generator learns (`factorization.attention`). In a batch of 64 a
 strategy that a fourteenth of the texts follow has 4.6 +- 2.1 texts, each of which counts fourteen times what
 it would by their number: most of what an update learns of it is chance. So texts are drawn in proportion to
-what they count for, and a batch says as much about the rare strategy as about the others. The router is to
-know how frequent it is, so there a text counts the less the more often it is drawn.
+what they count for, and a batch says as much about the rare strategy as about the others. What is a
+mean over the texts, how frequent a latent is above all, counts a text the less the more often it is drawn.
 """
 
 import jax.numpy as jnp

@@ -177,7 +177,7 @@ FEW = ["--steps", "4", "--every", "2", "--batch", "4", "--texts", "40", "--held-
 
 @pytest.mark.slow
 def test_a_fit_that_is_interrupted_twice_resumes_to_the_same_bytes(models, tmp_path, monkeypatch, capsys):
-    """At the first of four evaluations, before latents are pruned, and at the third, after that."""
+    """At the first of five evaluations, before latents are pruned, and at the third, after that."""
     few = [*FEW, "--steps", "8", "--hold", "0.5"]
     words = ["sequences", "factorize", "--base", str(models / "base.npz"), *few]
     whole, halved = tmp_path / "whole", tmp_path / "halved"

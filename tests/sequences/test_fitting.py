@@ -14,7 +14,7 @@ from coverjax.sequences.pruning import PRICE
 from coverjax.sequences.roles import role
 from coverjax.sequences.settings import FitConfig, SplitConfig
 from coverjax.sequences.tasks.registry import task
-from coverjax.sequences.telling import told_apart
+from coverjax.sequences.telling import DRAWN_FROM, told_apart
 from coverjax.sequences.tokenizer import Tokenizer
 from coverjax.sequences.transformer import Size
 from coverjax.sequences.updates import advance
@@ -144,13 +144,13 @@ def test_latents_are_pruned_unless_their_number_is_given():
     assert SplitConfig(latents=7, hold=0.9).schedule == (0.9, 1.0)
 
 
-def test_the_updates_of_the_three_parts():
+def test_the_updates_of_the_four_parts():
     def parts(steps, **split):
         return updates_of_parts(FitConfig(steps=steps), SplitConfig(**split))
 
-    assert parts(1600, hold=0.25) == (400, 600, 600)
-    assert parts(11, hold=0.25) == (3, 4, 4)
-    assert parts(2, hold=0.5) == (1, 0, 1)
+    assert parts(1600, hold=0.25) == (400, 400, 200, 600)
+    assert parts(11, hold=0.25) == (3, 2, 1, 5)
+    assert parts(2, hold=0.5) == (1, 0, 0, 1)
     assert parts(1) == parts(100, prune=0.0) == parts(100, objective="elbo") == ()
 
 
@@ -160,15 +160,15 @@ def test_latents_that_the_texts_do_not_miss_are_dropped(subject, base):
     settings = {**TINY, "steps": 10, "every": 3}
     model, history = factorize(jax.random.key(3), subject, base[0], **settings)
     assert model.latents == 1
-    assert history["step"].tolist() == [3, 4, 7, 10]
-    assert history["use"].shape == (4, 12)
+    assert history["step"].tolist() == [3, 4, 6, 7, 10]
+    assert history["use"].shape == (5, 12)
     np.testing.assert_allclose(history["use"].sum(axis=-1), 1.0, rtol=1e-5)
     assert (history["use"][:2] > 0.0).all()
     np.testing.assert_array_equal(history["use"][2:, 1:], 0.0)
     assert (np.diff(history["seconds"]) > 0.0).all()
 
 
-def test_in_the_last_part_texts_that_were_told_apart_are_drawn(subject, base, monkeypatch):
+def test_in_the_last_parts_texts_that_were_told_apart_are_drawn(subject, base, monkeypatch):
     """As many as there are draws are told apart, by latents in order; batches come from what they become."""
     seen, drawn = [], []
 
@@ -188,7 +188,7 @@ def test_in_the_last_part_texts_that_were_told_apart_are_drawn(subject, base, mo
     monkeypatch.setattr(parting, "_needed", lambda *_: [0, 1, 2])
     monkeypatch.setattr(parting, "_alive", lambda *_: [0, 1, 2])
     monkeypatch.setattr(parting, "ordered_latents", reverse)
-    settings = {**TINY, "steps": 6}
+    settings = {**TINY, "steps": 10}
     fitted = []
     monkeypatch.setattr(
         runs,
@@ -198,13 +198,17 @@ def test_in_the_last_part_texts_that_were_told_apart_are_drawn(subject, base, mo
     factorize(jax.random.key(3), subject, base[0], latents=3, prune=1e-9, **settings)
     ((texts, surprisal),) = seen
     whole, _, _ = corpora(jax.random.split(jax.random.key(3), 3)[0], subject, FitConfig(**settings))
-    count = min(2 * settings["batch"], len(whole.slots))
+    count = min(4 * settings["batch"], len(whole.slots))
     np.testing.assert_array_equal(texts.tokens, whole.tokens[:count])
     np.testing.assert_array_equal(surprisal, np.tile([2.0, 1.0, 0.0], (count, 1)))
     for plain in fitted[:2]:
         np.testing.assert_array_equal(plain.tokens, whole.tokens)
         np.testing.assert_array_equal(plain.weight, 1.0)
     assert fitted[2] is drawn[0]
+    # All are latent 2's, drawn alike; in the end none is told.
+    again = np.repeat(np.asarray(whole.tokens[:count]), DRAWN_FROM, axis=0)
+    assert not np.array_equal(fitted[2].tokens, again)
+    same(fitted[3], drawn[0]._replace(tokens=again))
 
 
 def test_latents_without_texts_are_dropped_at_the_end_unless_they_are_needed(subject, base, monkeypatch):
@@ -304,7 +308,8 @@ def test_a_rate_that_is_too_large_is_named(subject):
 
 
 @pytest.mark.parametrize(
-    ("before", "missing", "later"), [([], "", "free-"), ([""], "free-", "told-"), ([], "free-", "told-")]
+    ("before", "missing", "later"),
+    [([], "", "free-"), ([""], "free-", "told-"), (["", "free-"], "told-", "even-"), ([], "told-", "even-")],
 )
 def test_a_part_without_the_one_before_it_is_refused(subject, base, tmp_path, before, missing, later):
     """Someone removed a checkpoint to begin anew: the later one is of the fit that was given up."""
