@@ -32,7 +32,7 @@ def corpora(key: jax.Array, task: Task, settings: FitConfig) -> tuple[Texts, Tex
     tokens, slots, ends = pairs(Tokenizer(task.vocabulary()), [(text.x_text, text.y_text) for text in drawn])
     numbers = np.zeros((len(tokens), 1), DTYPE), np.ones(len(tokens), DTYPE)
     made = Texts(*map(jnp.asarray, (tokens, slots, ends, *numbers)))
-    first, rest = (Texts(*(part[rows] for part in made)) for rows in (slice(cut), slice(cut, None)))
+    first, rest = (made.some(rows) for rows in (slice(cut), slice(cut, None)))
     longest = int(slots.max()) + 1
     return first, rest, (longest, longest + int((ends - slots).max()))
 
@@ -56,4 +56,4 @@ def in_parts(texts: Texts) -> list[Texts]:
     """Cut texts into parts of `JUDGED`, the last one filled up from the front."""
     count = len(texts.slots)
     rows = [np.arange(first, first + JUDGED) % count for first in range(0, count, JUDGED)]
-    return [Texts(*(part[row] for part in texts)) for row in rows]
+    return [texts.some(row) for row in rows]

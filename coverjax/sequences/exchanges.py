@@ -53,11 +53,11 @@ def _exchange(share: Float[np.ndarray, "texts 2"]) -> bool:
 
 def _told_of_input(share: Float[np.ndarray, "texts 2"]) -> float:
     """Return what knowing the input tells of which of two it is, in nats a text of any latent."""
-    mean = share.mean(axis=0)
-    total = share.sum(axis=1, keepdims=True)
-    entropy = _entropies(share / np.maximum(total, np.finfo(float).tiny))
-    return float(mean.sum() * _entropies(mean / mean.sum()) - np.mean(total[:, 0] * entropy))
+    return float(_open(share.mean(axis=0)) - _open(share).mean())
 
 
-def _entropies(p: Float[np.ndarray, "*some 2"]) -> Float[np.ndarray, "*some"]:
-    return -np.sum(p * np.log(np.where(p > 0.0, p, 1.0)), axis=-1)
+def _open(share: Float[np.ndarray, "*some 2"]) -> Float[np.ndarray, "*some"]:
+    """Return the entropy of which of two it is, by how often it is one of them; 0 where it never is."""
+    total = share.sum(axis=-1, keepdims=True)
+    p = share / np.maximum(total, np.finfo(float).tiny)
+    return -np.sum(share * np.log(np.where(p > 0.0, p, 1.0)), axis=-1)

@@ -53,7 +53,8 @@ class Texts(NamedTuple):
         tokens: ``<begin> x <separator> <none> y <end>``, padded on the right.
         slots, ends: the places of `<none>` and of `<end>`.
         base: surprisals under the base model, 0 outside y; zeros where no objective asks for them.
-        weight: what a text counts for in every mean over a batch: 1, or less the more often it is drawn.
+        weight: what a text counts for in means over a batch, the less the more often it is drawn; 1 where
+            texts are drawn as they come. What `told_loss` teaches the generator is no such mean.
     """
 
     tokens: Int[jax.Array, "texts length"]
@@ -61,6 +62,10 @@ class Texts(NamedTuple):
     ends: Int[jax.Array, " texts"]
     base: Float[jax.Array, "texts length"]
     weight: Float[jax.Array, " texts"]
+
+    def some(self, rows: Any) -> "Texts":
+        """Return the texts of some rows: a slice, or their numbers."""
+        return Texts(*(part[rows] for part in self))
 
 
 class Weights(NamedTuple):

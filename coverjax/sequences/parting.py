@@ -38,6 +38,8 @@ PRUNED_BY = 1024
 PARTS = ("", "free-", "told-", "even-")
 """What the name of each part's checkpoint begins with."""
 
+EQUAL, FREE, TELLING, EVEN = range(len(PARTS))
+
 
 def updates_of_parts(settings: FitConfig, split: SplitConfig) -> tuple[int, ...]:
     """Return the number of updates of each part; those between the first and the last may have none. () where
@@ -89,32 +91,35 @@ def parted(
     equal, free = (dataclasses.replace(split, prune=0.0, hold=end, fade=end) for end in (1.0, 0.0))
     # What parted at the higher rate stays apart at half of it, and is written with fewer faults.
     rate = settings.rate_and_decay(split.objective)[0]
-    some = Texts(*(part[:PRUNED_BY] for part in corpus))
+    some = corpus.some(slice(PRUNED_BY))
     numbers = np.arange(model.latents)
     histories, written = [], []
     drawn: Texts | None = None
     for part, count in enumerate(updates):
+        first = part == EQUAL
         if not count:
             continue
         now = dataclasses.replace(
-            settings, steps=count, checkpoint=paths[part], learning_rate=rate / 2.0 if part else rate
+            settings, steps=count, checkpoint=paths[part], learning_rate=rate if first else rate / 2.0
         )
-        if part >= 2 and drawn is None:
-            drawn = _told_apart(model, corpus, sum(updates[2:]), now)
-        goal = TOLD if part == 2 else None
-        model, history = Run(model, corpus, held, keys[part], now, free if part else equal, drawn, goal).run()
+        if part in (TELLING, EVEN) and drawn is None:
+            drawn = _told_apart(model, corpus, updates[TELLING] + updates[EVEN], now)
+        goal = TOLD if part == TELLING else None
+        model, history = Run(
+            model, corpus, held, keys[part], now, equal if first else free, drawn, goal
+        ).run()
         histories.append(history)
         written.append(numbers)
         if drawn is not None:  # the latents choose again in the next part
             drawn = drawn._replace(tokens=_untold(model, drawn))
-        left = _alive(model, some, split.price) if part else _needed(model, some, split.price)
+        left = (_needed if first else _alive)(model, some, split.price)
         model, numbers = model.with_only(left), numbers[left]
     return model, _joined(histories, [*written, numbers])
 
 
 def _told_apart(model: LanguageModel, corpus: Texts, updates: int, settings: FitConfig) -> Texts:
     """Return what batches are drawn from: of as many texts as there are draws, each latent's as often."""
-    known = Texts(*(part[: updates * settings.batch] for part in corpus))
+    known = corpus.some(slice(updates * settings.batch))
     surprisal, router = _told(model, known, settings.progress)
     order = ordered_latents(router)
     return told_apart(known, np.take_along_axis(surprisal, order, axis=1), model.tokenizer.first_latent)

@@ -53,19 +53,15 @@ def mixture_weights(
     return weights, cost
 
 
-def mixture_of(
-    surprisal: Float[np.ndarray, "texts latents"],
-) -> tuple[Float[np.ndarray, " latents"], Float[np.ndarray, "texts latents"]]:
-    """Return the weights of the mixture of all latents that the texts cost least under, and the share of each
-    text that each latent has in it.
+def mixture_shares(surprisal: Float[np.ndarray, "texts latents"]) -> Float[np.ndarray, "texts latents"]:
+    """Return the share of each text that each latent has in the mixture that the texts cost least under.
 
     Args:
         surprisal: -log g(y | x, z) of texts under each latent, in nats.
     """
     likelihood = _relative(surprisal)
-    weights = mixture_weights(likelihood, np.ones((1, likelihood.shape[1]), bool))[0][0]
-    mixed = likelihood * weights
-    return weights, mixed / mixed.sum(axis=1, keepdims=True)
+    mixed = likelihood * mixture_weights(likelihood, np.ones((1, likelihood.shape[1]), bool))[0]
+    return mixed / mixed.sum(axis=1, keepdims=True)
 
 
 def needed_latents(

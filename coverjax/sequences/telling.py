@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float
 
 from coverjax.sequences.factorization import RARE, Texts
-from coverjax.sequences.pruning import mixture_of
+from coverjax.sequences.pruning import mixture_shares
 
 DRAWN_FROM = 4
 """How often a text stands in what batches are drawn from, on average; once at least."""
@@ -29,13 +29,13 @@ def told_apart(texts: Texts, surprisal: Float[np.ndarray, "texts latents"], firs
         surprisal: -log g(y | x, z) of each under each latent, in nats.
         first_latent: the token of latent 0.
     """
-    latent = np.argmax(mixture_of(surprisal)[1], axis=1)
+    latent = np.argmax(mixture_shares(surprisal), axis=1)
     shares = np.bincount(latent, minlength=surprisal.shape[1]) / len(latent)
     effort = 1.0 / np.maximum(shares, RARE)[latent]
     often = np.maximum(1, np.rint(DRAWN_FROM * effort / effort.mean())).astype(int)
     rows = np.repeat(np.arange(len(often)), often)
     weight = len(rows) / (len(often) * often[rows])
-    drawn = Texts(*(part[rows] for part in texts))
+    drawn = texts.some(rows)
     places = jnp.arange(len(rows)), drawn.slots
     tokens = drawn.tokens.at[places].set(first_latent + jnp.asarray(latent[rows], drawn.tokens.dtype))
     return drawn._replace(tokens=tokens, weight=jnp.asarray(weight, jnp.float32))

@@ -127,7 +127,7 @@ def advance(
         state, total, _ = before
         choosing, drawing = jax.random.split(jax.random.fold_in(key, number))
         rows = jax.random.randint(choosing, (program.batch,), 0, corpus.slots.shape[0])
-        batch = Texts(*(part[rows] for part in corpus))
+        batch = corpus.some(rows)
         now = weights._replace(balance=_balance(number, program))
         of_model = jax.value_and_grad(_loss, has_aux=True)
         (loss, facts), slope = of_model(state.model, batch, drawing, now, program, state.memory)

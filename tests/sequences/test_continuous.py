@@ -323,3 +323,19 @@ def test_an_interrupted_fit_ends_with_the_bits_of_one_that_was_not(subject, tmp_
         np.testing.assert_array_equal(history[name], told[name])
     assert told["use"].shape == (2, 2)
     assert (told["use"] >= 0).all()
+
+
+def test_a_text_of_no_weight_counts_for_nothing(model, texts):
+    """As if the others were all; the noise of each is its own."""
+    weight = jnp.asarray([1.0] * (len(PAIRS) - 1) + [0.0])
+
+    def loss(texts):
+        weights = Weights(*map(jnp.float32, (1.0, 0.5, 1.0, 0.0, 0.0)))
+        return gaussian_loss(model, texts, jax.random.key(5), weights)
+
+    changed = texts.tokens.at[-1].set(jnp.flip(texts.tokens[-1]))
+    found, facts = loss(texts._replace(weight=weight))
+    other, same = loss(texts._replace(weight=weight, tokens=changed))
+    np.testing.assert_array_equal(found, other)
+    np.testing.assert_array_equal(facts["use"], same["use"])
+    assert float(found) != float(loss(texts)[0])
