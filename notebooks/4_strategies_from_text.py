@@ -12,7 +12,7 @@
 # mixture. It is split into a router r(z|x) and a generator g(y|x,z) by reading more of the same text; then we
 # choose z on purpose, read what it writes, and let a validator say which strategy that was.
 #
-# The base model comes with the package; the split is made now, in a minute or two.
+# The base model comes with the package; the split is made now, in two or three minutes.
 
 # %%
 import numpy as np
@@ -42,7 +42,7 @@ print("what each latent mostly writes:", found.main)
 print("latents in use:", round(found.effective_latents, 1), " fidelity:", found.fidelity.mean.round(2))
 
 # %% [markdown]
-# Latents became strategies, as far as a minute or two go: not one is told what to be, and the split did not
+# Latents became strategies, as far as a few minutes go: not one is told what to be, and the split did not
 # collapse onto a single one. It began with eight latents and dropped those that the text did not miss; a rare
 # strategy may still be written with faults.
 
