@@ -1,7 +1,6 @@
 """Texts to fit, and texts of other inputs to judge by; drawn from a task."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from coverjax.foundation.checks import InputError
@@ -21,7 +20,7 @@ IN_VAIN = 4_000
 
 def corpora(key: jax.Array, task: Task, settings: FitConfig) -> tuple[Texts, Texts, tuple[int, int]]:
     """Draw texts to fit, and of other inputs to judge by; also the length of the longest prompt, and of that
-    with the longest trace after it.
+    with the longest trace after it. The texts are arrays of NumPy: they are chosen from, nothing is computed.
 
     Raises:
         InputError: the task seems to have no inputs of one of both.
@@ -31,7 +30,7 @@ def corpora(key: jax.Array, task: Task, settings: FitConfig) -> tuple[Texts, Tex
     cut = settings.texts
     tokens, slots, ends = pairs(Tokenizer(task.vocabulary()), [(text.x_text, text.y_text) for text in drawn])
     numbers = np.zeros((len(tokens), 1), DTYPE), np.ones(len(tokens), DTYPE)
-    made = Texts(*map(jnp.asarray, (tokens, slots, ends, *numbers)))
+    made = Texts(tokens, slots, ends, *numbers)
     first, rest = (made.some(rows) for rows in (slice(cut), slice(cut, None)))
     longest = int(slots.max()) + 1
     return first, rest, (longest, longest + int((ends - slots).max()))

@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Float, Int
 
 from coverjax.sequences.language_model import LanguageModel, latent_logs, text_surprisals, with_latent
@@ -47,25 +48,31 @@ SINKHORN = 100
 
 
 class Texts(NamedTuple):
-    """A batch of texts.
+    """A batch of texts, or a corpus, as arrays of JAX or of NumPy.
 
     Attributes:
-        tokens: ``<begin> x <separator> <none> y <end>``, padded on the right.
-        slots, ends: the places of `<none>` and of `<end>`.
-        base: surprisals under the base model, 0 outside y; zeros where no objective asks for them.
+        tokens: ``<begin> x <separator> <none> y <end>``, padded on the right [texts, length].
+        slots, ends: the places of `<none>` and of `<end>` [texts].
+        base: surprisals under the base model, 0 outside y [texts, length]; zeros where no objective asks.
         weight: what a text counts for in means over a batch, the less the more often it is drawn; 1 where
             texts are drawn as they come. What `told_loss` teaches the generator is no such mean.
     """
 
-    tokens: Int[jax.Array, "texts length"]
-    slots: Int[jax.Array, " texts"]
-    ends: Int[jax.Array, " texts"]
-    base: Float[jax.Array, "texts length"]
-    weight: Float[jax.Array, " texts"]
+    tokens: Any
+    slots: Any
+    ends: Any
+    base: Any
+    weight: Any
 
     def some(self, rows: Any) -> "Texts":
         """Return the texts of some rows: a slice, or their numbers."""
         return Texts(*(part[rows] for part in self))
+
+    def with_slots(self, tokens: "Int[np.ndarray, ' texts'] | int") -> "Texts":
+        """Return the texts, arrays of NumPy, with other tokens in their slots."""
+        changed = self.tokens.copy()
+        changed[np.arange(len(changed)), self.slots] = tokens
+        return self._replace(tokens=changed)
 
 
 class Weights(NamedTuple):
@@ -233,21 +240,21 @@ def told_loss(model: LanguageModel, texts: Texts) -> tuple[Float[jax.Array, ""],
     return loss, {"use": used}
 
 
-def router_logs(model: LanguageModel, texts: Texts) -> Float[jax.Array, "texts latents"]:
-    """Return log r(z | x) of each text's x; y is not seen, what stands before the latent decides."""
-    above = stream(model.network, texts.tokens)
-    return latent_logs(model, above[jnp.arange(len(texts.slots)), texts.slots - 1])
+def surprisals_and_router(
+    model: LanguageModel, texts: Texts
+) -> tuple[Float[jax.Array, "texts latents length"], Float[jax.Array, "texts latents"]]:
+    """Return the surprisals of each text's tokens under each latent, and log r(z | x)."""
+    rows = jnp.arange(len(texts.slots))
 
-
-def all_surprisals(model: LanguageModel, texts: Texts) -> Float[jax.Array, "texts latents length"]:
-    """Return the surprisals of each text's tokens under each latent."""
-
-    def under(z: jax.Array) -> jax.Array:
+    def under(z: jax.Array) -> tuple[jax.Array, jax.Array]:
         tokens = with_latent(model, texts.tokens, texts.slots, z)
-        return text_surprisals(model, tokens, texts.slots, texts.ends)[0]
+        told, above = text_surprisals(model, tokens, texts.slots, texts.ends)
+        return told, above[rows, texts.slots - 1]
 
     # One latent after the other: what is computed on the way of one fits into a CPU's cache.
-    return jnp.swapaxes(jax.lax.map(jax.checkpoint(under), jnp.arange(model.latents)), 0, 1)
+    told, above = jax.lax.map(jax.checkpoint(under), jnp.arange(model.latents))
+    # The stream before the latent has not seen it, nor y: it is that of any of them.
+    return jnp.swapaxes(told, 0, 1), latent_logs(model, above[0])
 
 
 def base_surprisals(model: LanguageModel, texts: Texts) -> Float[jax.Array, "texts length"]:
@@ -259,20 +266,20 @@ def base_surprisals(model: LanguageModel, texts: Texts) -> Float[jax.Array, "tex
 
 
 def _marginal(model: LanguageModel, texts: Texts, key: jax.Array, weights: Weights, memory: None) -> tuple:
-    surprisal = all_surprisals(model, texts).sum(axis=-1)
-    router = router_logs(model, texts)
+    each, router = surprisals_and_router(model, texts)
+    surprisal = each.sum(axis=-1)
     return marginal_loss(surprisal, router), jax.nn.softmax(router - surprisal, axis=-1), {}
 
 
 def _elbo(model: LanguageModel, texts: Texts, key: jax.Array, weights: Weights, memory: None) -> tuple:
-    return _encoded(model, texts, all_surprisals(model, texts).sum(axis=-1), weights.beta)
+    return _encoded(model, texts, surprisals_and_router(model, texts)[0].sum(axis=-1), weights.beta)
 
 
 def _global(model: LanguageModel, texts: Texts, key: jax.Array, weights: Weights, memory: None) -> tuple:
     place = jnp.arange(texts.tokens.shape[1])
     inside = (place >= texts.slots[:, None]) & (place < texts.ends[:, None])
     base = jax.lax.stop_gradient(texts.base)
-    each = all_surprisals(model, texts)
+    each = surprisals_and_router(model, texts)[0]
     told = relative_surprisal(each, base, inside.astype(each.dtype), weights.alpha, weights.gamma)
     return _encoded(model, texts, told, weights.beta)
 
@@ -290,13 +297,12 @@ def _balanced(
     model: LanguageModel, texts: Texts, key: jax.Array, weights: Weights, memory: jax.Array | None
 ) -> tuple:
     fixed = jax.tree.map(jax.lax.stop_gradient, model)
-    surprisal = all_surprisals(fixed, texts).sum(axis=-1)
-    shared = log_mean(router_logs(fixed, texts), texts.weight)
+    told, before = surprisals_and_router(fixed, texts)
+    surprisal, shared = told.sum(axis=-1), log_mean(before, texts.weight)
     share = responsibilities(surprisal, shared, weights.beta, weights.balance, memory)
     z = jax.random.categorical(key, jnp.log(share), axis=-1)
     tokens = with_latent(model, texts.tokens, texts.slots, z)
     each, above = text_surprisals(model, tokens, texts.slots, texts.ends)
-    # The stream before the latent has not seen it: the same pass gives the router.
     router = latent_logs(model, above[jnp.arange(len(z)), texts.slots - 1])
     effort = attention(shared, weights.balance)
     effort = effort[z] / jnp.sum(jnp.average(share, axis=0, weights=texts.weight) * effort)

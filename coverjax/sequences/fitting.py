@@ -4,7 +4,6 @@ import dataclasses
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from coverjax.foundation.checks import InputError
@@ -126,7 +125,7 @@ def _require_fit(base: LanguageModel, task: Task) -> None:
 
 def _with_base(base: LanguageModel, texts: Texts) -> Texts:
     found = [_base_part(base, part) for part in in_parts(texts)]
-    return texts._replace(base=jnp.concatenate(found)[: len(texts.slots)])
+    return texts._replace(base=np.concatenate(found)[: len(texts.slots)])
 
 
 _base_part = jax.jit(base_surprisals)

@@ -4,8 +4,9 @@ equal   more latents than are needed share the texts equally, which makes them p
         missed are dropped (`pruning`)
 free    the others take what they write best: what two of them divide by the input goes to the one that has
         more; then those that lost their texts to a twin are dropped
-told    latents that exchange what they write by the input are put in order (`exchanges`) and every text is
-        told its latent (`telling`), for long enough that the exchange does not come back
+told    latents that exchange what they write by the input are put in order (`exchanges`), those that divide
+        a strategy among them are made one (`merging`), and every text is told its latent (`telling`), for
+        long enough that neither comes back
 even    the latents again take what they write best, which mends what was told wrongly; as in the part before
         texts of rare latents are drawn as often as those of the others, so that they are written with as few
         faults
@@ -18,15 +19,15 @@ import pathlib
 from collections.abc import Sequence
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from coverjax.foundation.checks import InputError
 from coverjax.sequences.corpora import JUDGED, in_parts
 from coverjax.sequences.exchanges import ordered_latents
 from coverjax.sequences.factorization import TOLD, Texts
-from coverjax.sequences.language_model import LanguageModel, with_latent
-from coverjax.sequences.pruning import DEAD, needed_latents
+from coverjax.sequences.language_model import LanguageModel
+from coverjax.sequences.merging import input_numbers, merged_latents
+from coverjax.sequences.pruning import DEAD, latent_of_each, needed_latents
 from coverjax.sequences.runs import Run, bar
 from coverjax.sequences.settings import FitConfig, SplitConfig
 from coverjax.sequences.telling import told_apart
@@ -34,6 +35,12 @@ from coverjax.sequences.updates import under_latents
 
 PRUNED_BY = 1024
 """Texts that latents are pruned by."""
+
+APART_BY = 16_384
+"""Texts that are told apart, at least, where there are so many."""
+
+TWIN = 0.1
+"""Share of the price below which what a latent saves is nothing."""
 
 PARTS = ("", "free-", "told-", "even-")
 """What the name of each part's checkpoint begins with."""
@@ -59,7 +66,7 @@ def updates_of_parts(settings: FitConfig, split: SplitConfig) -> tuple[int, ...]
             f"{settings.steps} updates"
         )
     rest = settings.steps - first
-    parts = first, rest // 3, rest // 6, rest - rest // 3 - rest // 6
+    parts = first, rest // 3, rest // 4, rest - rest // 3 - rest // 4
     if settings.checkpoint is not None:
         there = [path for path, count in zip(checkpoints(settings.checkpoint), parts, strict=True) if count]
         for before, later in itertools.pairwise(there):
@@ -103,7 +110,8 @@ def parted(
             settings, steps=count, checkpoint=paths[part], learning_rate=rate if first else rate / 2.0
         )
         if part in (TELLING, EVEN) and drawn is None:
-            drawn = _told_apart(model, corpus, updates[TELLING] + updates[EVEN], now)
+            drawn, left = _told_apart(model, corpus, updates[TELLING] + updates[EVEN], now)
+            model, numbers = model.with_only(left), numbers[left]
         goal = TOLD if part == TELLING else None
         model, history = Run(
             model, corpus, held, keys[part], now, equal if first else free, drawn, goal
@@ -111,23 +119,24 @@ def parted(
         histories.append(history)
         written.append(numbers)
         if drawn is not None:  # the latents choose again in the next part
-            drawn = drawn._replace(tokens=_untold(model, drawn))
+            drawn = drawn.with_slots(model.tokenizer.latent(-1))
         left = (_needed if first else _alive)(model, some, split.price)
         model, numbers = model.with_only(left), numbers[left]
     return model, _joined(histories, [*written, numbers])
 
 
-def _told_apart(model: LanguageModel, corpus: Texts, updates: int, settings: FitConfig) -> Texts:
-    """Return what batches are drawn from: of as many texts as there are draws, each latent's as often."""
-    known = corpus.some(slice(updates * settings.batch))
+def _told_apart(
+    model: LanguageModel, corpus: Texts, updates: int, settings: FitConfig
+) -> tuple[Texts, list[int]]:
+    """Return what batches are drawn from: of as many texts as there are draws, and at least so many that some
+    have the same input, each latent's as often; and the latents that are left, by whose numbers they are
+    told."""
+    known = corpus.some(slice(max(updates * settings.batch, APART_BY)))
     surprisal, router = _told(model, known, settings.progress)
-    order = ordered_latents(router)
-    return told_apart(known, np.take_along_axis(surprisal, order, axis=1), model.tokenizer.first_latent)
-
-
-def _untold(model: LanguageModel, texts: Texts) -> jax.Array:
-    """Return the tokens with `<none>` in the slot again."""
-    return with_latent(model, texts.tokens, texts.slots, jnp.full_like(texts.slots, -1))
+    latent = latent_of_each(np.take_along_axis(surprisal, ordered_latents(router), axis=1))
+    whole = merged_latents(latent, input_numbers(known.tokens, known.slots), model.latents)
+    left, latent = np.unique(whole[latent], return_inverse=True)
+    return told_apart(known, latent, len(left), model.tokenizer.first_latent), left.tolist()
 
 
 def _told(model: LanguageModel, texts: Texts, progress: bool | None = False) -> tuple[np.ndarray, np.ndarray]:
@@ -147,10 +156,13 @@ def _needed(model: LanguageModel, texts: Texts, price: float) -> list[int]:
 
 
 def _alive(model: LanguageModel, texts: Texts, price: float) -> list[int]:
-    """Return the latents that are not dead, and those that are but that the texts need all the same."""
+    """Return the latents that are not dead, and those that are but that the texts need all the same; without
+    those that others could stand for, whatever the router draws: nothing is written worse without a twin."""
     surprisal, router = _told(model, texts)
     shares = np.exp(router).mean(axis=0)
-    return needed_latents(surprisal, price, np.flatnonzero(shares >= DEAD).tolist())[0]
+    left = needed_latents(surprisal, price, np.flatnonzero(shares >= DEAD).tolist())[0]
+    needed = needed_latents(surprisal[:, left], TWIN * price)[0]
+    return [left[z] for z in needed]
 
 
 def _joined(

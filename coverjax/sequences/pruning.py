@@ -11,7 +11,7 @@ good as a pure one.
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 PRICE = 0.05
 """Nats a text that a latent must save. A strategy that a hundredth of the texts follow, and that the others
@@ -62,6 +62,11 @@ def mixture_shares(surprisal: Float[np.ndarray, "texts latents"]) -> Float[np.nd
     likelihood = _relative(surprisal)
     mixed = likelihood * mixture_weights(likelihood, np.ones((1, likelihood.shape[1]), bool))[0]
     return mixed / mixed.sum(axis=1, keepdims=True)
+
+
+def latent_of_each(surprisal: Float[np.ndarray, "texts latents"]) -> Int[np.ndarray, " texts"]:
+    """Return the latent with the largest share of each text, the one with more of two that write it alike."""
+    return np.argmax(mixture_shares(surprisal), axis=1)
 
 
 def needed_latents(

@@ -18,7 +18,7 @@ from coverjax.sequences.factorization import Texts, Weights
 from coverjax.sequences.language_model import LanguageModel
 from coverjax.sequences.settings import FitConfig, SplitConfig
 from coverjax.sequences.transformer import DTYPE
-from coverjax.sequences.updates import Program, State, advance, begun, judge
+from coverjax.sequences.updates import Program, Schedule, State, advance, begun, chosen, judge
 
 HISTORY = ("step", "loss", "held_out", "seconds", "use")
 
@@ -45,20 +45,13 @@ class Run:
         hold, fade = (0.0, 0.0) if split is None else split.schedule
         objective = objective or ("base" if split is None else split.objective)
         rate, decay = settings.rate_and_decay(objective)
-        self.program = Program(
-            objective=objective,
-            batch=settings.batch,
-            steps=settings.steps,
-            warmup=settings.warmup,
-            rate=rate,
-            decay=decay,
-            hold=hold,
-            fade=fade,
-        )
+        self.program = Program(objective, settings.batch)
+        schedule = Schedule(settings.steps, settings.warmup, rate, decay, hold, fade)
+        self.schedule = Schedule(*(jnp.asarray(value, DTYPE) for value in schedule))
         weights = Weights() if split is None else split.weights()
         self.weights = Weights(*(jnp.asarray(value, DTYPE) for value in weights))
         self.corpus, self.held = corpus if drawn is None else drawn, held
-        self.state = begun(model, self.program)
+        self.state = begun(model, self.program, self.schedule)
         facts = {**settings.told(), **({} if split is None else dataclasses.asdict(split))}
         facts |= {"task": model.task, "words": model.tokenizer.words, "objective": objective}
         self.name = fingerprint(facts, (jax.random.key_data(key), corpus, held, model))
@@ -72,9 +65,16 @@ class Run:
         with bar(settings.progress, self.program.objective, settings.steps, "updates", step) as line:
             while step < settings.steps:
                 block = min(settings.every, settings.steps - step)
-                first, last = jnp.int32(step), jnp.int32(step + block)
+                batches = chosen(self.corpus, self.key, step, settings.every, settings.batch)
                 state, loss, use = advance(
-                    state, self.corpus, self.key, first, last, self.weights, self.program
+                    state,
+                    batches,
+                    self.key,
+                    jnp.int32(step),
+                    jnp.int32(step + block),
+                    self.weights,
+                    self.schedule,
+                    self.program,
                 )
                 step += block
                 held = self._held_out(state.model)

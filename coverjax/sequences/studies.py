@@ -26,13 +26,13 @@ QUICK: dict[str, Any] = {
     "objective": "balanced",
     "latents": 8,
     "prune": PRICE,
-    "steps": 280,
+    "steps": 320,
     "batch": 64,
     "warmup": 30,
     "every": 80,
     "texts": 20_000,
     "held_out": 256,
-    "hold": 0.5,
+    "hold": 0.6,
 }
 """Settings of a factorization that a demonstration has time for."""
 

@@ -7,35 +7,30 @@ what they count for, and a batch says as much about the rare strategy as about t
 mean over the texts, how frequent a latent is above all, counts a text the less the more often it is drawn.
 """
 
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Int
 
 from coverjax.sequences.factorization import RARE, Texts
-from coverjax.sequences.pruning import mixture_shares
 
 DRAWN_FROM = 4
 """How often a text stands in what batches are drawn from, on average; once at least."""
 
 
-def told_apart(texts: Texts, surprisal: Float[np.ndarray, "texts latents"], first_latent: int) -> Texts:
+def told_apart(texts: Texts, latent: Int[np.ndarray, " texts"], latents: int, first_latent: int) -> Texts:
     """Return the texts, each as often as it is to be drawn, with its latent in its slot.
 
-    A text's latent is the one with the largest share of it in the mixture that the texts cost least under.
     Weights make up for how often a text is drawn: means by weight are those over the texts.
 
     Args:
         texts: each with weight 1.
-        surprisal: -log g(y | x, z) of each under each latent, in nats.
+        latent: of each text.
+        latents: how many there are.
         first_latent: the token of latent 0.
     """
-    latent = np.argmax(mixture_shares(surprisal), axis=1)
-    shares = np.bincount(latent, minlength=surprisal.shape[1]) / len(latent)
+    shares = np.bincount(latent, minlength=latents) / len(latent)
     effort = 1.0 / np.maximum(shares, RARE)[latent]
     often = np.maximum(1, np.rint(DRAWN_FROM * effort / effort.mean())).astype(int)
     rows = np.repeat(np.arange(len(often)), often)
     weight = len(rows) / (len(often) * often[rows])
     drawn = texts.some(rows)
-    places = jnp.arange(len(rows)), drawn.slots
-    tokens = drawn.tokens.at[places].set(first_latent + jnp.asarray(latent[rows], drawn.tokens.dtype))
-    return drawn._replace(tokens=tokens, weight=jnp.asarray(weight, jnp.float32))
+    return drawn.with_slots(first_latent + latent[rows])._replace(weight=weight.astype(np.float32))

@@ -30,9 +30,9 @@ WORDS = ("a", "b", "c", "=")
 LATENTS = 3
 SIZE = Size(width=8, layers=1, heads=1, hidden=8)
 # Compiled: op by op each would be a program of its own.
-all_surprisals = jax.jit(factorization.all_surprisals)
+all_surprisals = jax.jit(lambda *args: factorization.surprisals_and_router(*args)[0])
 base_surprisals = jax.jit(factorization.base_surprisals)
-router_logs = jax.jit(factorization.router_logs)
+router_logs = jax.jit(lambda *args: factorization.surprisals_and_router(*args)[1])
 batch_loss = jax.jit(factorization.batch_loss, static_argnums=3)
 
 PAIRS = [("ab", "a=b"), ("c", "cc"), ("abc", "b=c=a"), ("ba", "")]

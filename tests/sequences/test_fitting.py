@@ -14,10 +14,10 @@ from coverjax.sequences.pruning import PRICE
 from coverjax.sequences.roles import role
 from coverjax.sequences.settings import FitConfig, SplitConfig
 from coverjax.sequences.tasks.registry import task
-from coverjax.sequences.telling import DRAWN_FROM, told_apart
+from coverjax.sequences.telling import told_apart
 from coverjax.sequences.tokenizer import Tokenizer
 from coverjax.sequences.transformer import Size
-from coverjax.sequences.updates import advance
+from coverjax.sequences.updates import chosen
 
 TINY = {
     "size": Size(width=8, layers=1, heads=1, hidden=8),
@@ -148,8 +148,8 @@ def test_the_updates_of_the_four_parts():
     def parts(steps, **split):
         return updates_of_parts(FitConfig(steps=steps), SplitConfig(**split))
 
-    assert parts(1600, hold=0.25) == (400, 400, 200, 600)
-    assert parts(11, hold=0.25) == (3, 2, 1, 5)
+    assert parts(1600, hold=0.25) == (400, 400, 300, 500)
+    assert parts(11, hold=0.25) == (3, 2, 2, 4)
     assert parts(2, hold=0.5) == (1, 0, 0, 1)
     assert parts(1) == parts(100, prune=0.0) == parts(100, objective="elbo") == ()
 
@@ -168,59 +168,62 @@ def test_latents_that_the_texts_do_not_miss_are_dropped(subject, base):
     assert (np.diff(history["seconds"]) > 0.0).all()
 
 
-def test_in_the_last_parts_texts_that_were_told_apart_are_drawn(subject, base, monkeypatch):
-    """As many as there are draws are told apart, by latents in order; batches come from what they become."""
+@pytest.mark.parametrize("whole", [[0, 1, 2], [0, 1, 0]], ids=["three", "two of them one"])
+def test_in_the_last_parts_texts_that_were_told_apart_are_drawn(subject, base, monkeypatch, whole):
+    """All are told apart, by latents in order, those that are one as one; batches are of what they become."""
     seen, drawn = [], []
 
-    def spy(texts, surprisal, first_latent):
-        seen.append((texts, surprisal))
-        drawn.append(told_apart(texts, surprisal, first_latent))
+    def spy(texts, latent, latents, first_latent):
+        seen.append((texts, latent, latents))
+        drawn.append(told_apart(texts, latent, latents, first_latent))
         return drawn[-1]
 
     def told(model, texts, progress=False):
-        return np.tile(np.arange(3.0), (len(texts.slots), 1)), np.zeros((len(texts.slots), 3))
+        return (np.arange(3.0) - np.arange(len(texts.slots))[:, None]) % 3, np.zeros((len(texts.slots), 3))
 
     def reverse(router):
         return np.tile([2, 1, 0], (len(router), 1))
 
+    def everyone(model, *_):
+        return list(range(model.latents))
+
     monkeypatch.setattr(parting, "told_apart", spy)
     monkeypatch.setattr(parting, "_told", told)
-    monkeypatch.setattr(parting, "_needed", lambda *_: [0, 1, 2])
-    monkeypatch.setattr(parting, "_alive", lambda *_: [0, 1, 2])
+    monkeypatch.setattr(parting, "_needed", everyone)
+    monkeypatch.setattr(parting, "_alive", everyone)
     monkeypatch.setattr(parting, "ordered_latents", reverse)
+    monkeypatch.setattr(parting, "merged_latents", lambda *_: np.array(whole))
     settings = {**TINY, "steps": 10}
     fitted = []
-    monkeypatch.setattr(
-        runs,
-        "advance",
-        lambda state, corpus, *rest: fitted.append(corpus) or advance(state, corpus, *rest),
-    )
-    factorize(jax.random.key(3), subject, base[0], latents=3, prune=1e-9, **settings)
-    ((texts, surprisal),) = seen
-    whole, _, _ = corpora(jax.random.split(jax.random.key(3), 3)[0], subject, FitConfig(**settings))
-    count = min(4 * settings["batch"], len(whole.slots))
-    np.testing.assert_array_equal(texts.tokens, whole.tokens[:count])
-    np.testing.assert_array_equal(surprisal, np.tile([2.0, 1.0, 0.0], (count, 1)))
+    monkeypatch.setattr(runs, "chosen", lambda corpus, *rest: fitted.append(corpus) or chosen(corpus, *rest))
+    model, _ = factorize(jax.random.key(3), subject, base[0], latents=3, prune=1e-9, every=10, **settings)
+    assert model.latents == len(set(whole))
+    ((texts, latent, latents),) = seen
+    corpus, _, _ = corpora(jax.random.split(jax.random.key(3), 3)[0], subject, FitConfig(**settings))
+    same(texts, corpus)
+    np.testing.assert_array_equal(latent, np.array(whole)[2 - np.arange(len(corpus.slots)) % 3])
+    assert latents == len(set(whole))
     for plain in fitted[:2]:
-        np.testing.assert_array_equal(plain.tokens, whole.tokens)
-        np.testing.assert_array_equal(plain.weight, 1.0)
+        same(plain, corpus)
     assert fitted[2] is drawn[0]
-    # All are latent 2's, drawn alike; in the end none is told.
-    again = np.repeat(np.asarray(whole.tokens[:count]), DRAWN_FROM, axis=0)
-    assert not np.array_equal(fitted[2].tokens, again)
-    same(fitted[3], drawn[0]._replace(tokens=again))
+    # In the end none is told.
+    assert not np.array_equal(fitted[2].tokens, fitted[3].tokens)
+    same(fitted[3], drawn[0].with_slots(model.tokenizer.latent(-1)))
 
 
 def test_latents_without_texts_are_dropped_at_the_end_unless_they_are_needed(subject, base, monkeypatch):
     """0 writes most; 1 a few that no other writes, though the router gives it nothing; 2 and 3 write what 0
-    does, 2 has a part of the texts."""
+    does, 2 has a part of the texts and writes some of them better, until it doesn't."""
     model = base[0].with_latents(jax.random.key(1), 4)
     corpus, _, _ = corpora(jax.random.key(0), subject, FitConfig(**LENGTH, **TINY))
     told = np.full((40, 4), 9.0)
-    told[:30, [0, 2, 3]] = told[30:, 1] = 1.0
+    told[:30, [0, 3]] = told[30:, 1] = 1.0
+    told[:30, 2], told[:3] = 3.0, [6.0, 9.0, 1.0, 6.0]
     shares = np.log(np.full((40, 4), [0.945, 0.0, 0.05, 0.005]) + 1e-12)
     monkeypatch.setattr(parting, "_told", lambda *_: (told, shares))
     assert parting._alive(model, corpus, PRICE) == [0, 1, 2]
+    told[:3, [0, 3]] = 1.0
+    assert parting._alive(model, corpus, PRICE) == [0, 1]
 
 
 def test_the_history_tells_the_latents_of_the_model_first():

@@ -9,7 +9,7 @@ import pytest
 from coverjax.foundation.checks import InputError
 from coverjax.learning.checkpoints import write_checkpoint
 from coverjax.sequences.corpora import corpora
-from coverjax.sequences.factorization import all_surprisals
+from coverjax.sequences.factorization import surprisals_and_router
 from coverjax.sequences.language_model import (
     ARITHMETIC,
     LanguageModel,
@@ -194,5 +194,5 @@ def test_a_model_with_only_some_latents_is_the_same_under_them(subject, base_mod
     some = whole.with_only([3, 1])
     assert some.latents == 2
     texts, _, _ = corpora(jax.random.key(5), subject, FitConfig(texts=40, held_out=8))
-    all_told, told = all_surprisals(whole, texts), all_surprisals(some, texts)
+    all_told, told = (surprisals_and_router(model, texts)[0] for model in (whole, some))
     np.testing.assert_array_equal(told, all_told[:, [3, 1]])

@@ -6,19 +6,35 @@ import numpy as np
 import pytest
 
 from coverjax.sequences.corpora import corpora
-from coverjax.sequences.factorization import Weights, all_surprisals
+from coverjax.sequences.factorization import Weights, surprisals_and_router
 from coverjax.sequences.language_model import start_model
 from coverjax.sequences.settings import FitConfig
 from coverjax.sequences.tasks.registry import task
 from coverjax.sequences.transformer import Size
-from coverjax.sequences.updates import REMEMBERED, Program, advance, begun, rate_at
+from coverjax.sequences.updates import REMEMBERED, Program, Schedule, advance, begun, chosen, rate_at
 
 BATCH, LATENTS = 4, 3
 
 
-def program(objective, **changes):
-    usual = {"batch": BATCH, "steps": 100, "warmup": 10, "rate": 0.02, "decay": 0.0, "hold": 1.0, "fade": 1.0}
-    return Program(objective, **(usual | changes))
+KEY = jax.random.key(2)
+WEIGHTS = Weights(*(jnp.float32(value) for value in Weights()))
+
+
+def schedule(**changes):
+    usual = {"steps": 100, "warmup": 10, "rate": 0.02, "decay": 0.0, "hold": 1.0, "fade": 1.0}
+    return Schedule(**{name: jnp.float32(value) for name, value in (usual | changes).items()})
+
+
+def after(state, texts, objective, *ends, block=5, **changes):
+    """The state, the sum of losses and the last use after updates up to each of the ends."""
+    total, use = 0.0, None
+    for first, last in zip((0, *ends), ends, strict=False):
+        batches = chosen(texts, KEY, first, block, BATCH)
+        span = jnp.int32(first), jnp.int32(last)
+        program = Program(objective, BATCH)
+        state, loss, use = advance(state, batches, KEY, *span, WEIGHTS, schedule(**changes), program)
+        total += float(loss) * (last - first)
+    return state, total, use
 
 
 @pytest.mark.parametrize(
@@ -36,7 +52,9 @@ def program(objective, **changes):
 )
 def test_learning_rate_rises_and_falls(objective, done, wanted):
     """A cosine; where latents are still to part it stays up until the last quarter."""
-    assert abs(float(rate_at(program(objective), 2.0, jnp.int32(done))) - 2.0 * wanted) < 0.02
+    assert (
+        abs(float(rate_at(Program(objective, BATCH), schedule(), 2.0, jnp.int32(done))) - 2.0 * wanted) < 0.02
+    )
 
 
 @pytest.fixture(scope="module")
@@ -45,20 +63,21 @@ def corpus():
     return corpora(jax.random.key(0), task("list_summation"), settings)
 
 
-def test_surprisals_of_the_last_batches_are_remembered(corpus):
-    texts, _, lengths = corpus
+def started(corpus, objective):
     subject = task("list_summation")
     size = Size(width=8, layers=1, heads=1, hidden=8)
-    model = start_model(jax.random.key(1), subject.name, subject.vocabulary(), size, lengths, LATENTS)
-    weights = Weights(*(jnp.float32(value) for value in Weights()))
-    told = np.asarray(all_surprisals(model, texts).sum(axis=-1))
-    state = begun(model, program("balanced"))
+    latents = 0 if objective == "base" else LATENTS
+    model = start_model(jax.random.key(1), subject.name, subject.vocabulary(), size, corpus[2], latents)
+    return begun(model, Program(objective, BATCH), schedule())
+
+
+def test_surprisals_of_the_last_batches_are_remembered(corpus):
+    texts = corpus[0]
+    state = started(corpus, "balanced")
+    told = np.asarray(surprisals_and_router(state.model, texts)[0].sum(axis=-1))
     assert state.memory.shape == (REMEMBERED * BATCH, LATENTS)
     seen = [np.asarray(state.memory)]
-    for number in range(2):
-        span = jnp.int32(number), jnp.int32(number + 1)
-        state, _, _ = advance(state, texts, jax.random.key(2), *span, weights, program("balanced"))
-        seen.append(np.asarray(state.memory))
+    seen += [np.asarray(after(state, texts, "balanced", *range(1, last + 1))[0].memory) for last in (1, 2)]
     np.testing.assert_array_equal(seen[1][:-BATCH], 0.0)
     for row in seen[1][-BATCH:]:
         assert np.abs(told - row).max(axis=1).min() < 1e-3
@@ -68,34 +87,40 @@ def test_surprisals_of_the_last_batches_are_remembered(corpus):
 
 @pytest.mark.parametrize("objective", ["base", "balanced", "marginal"])
 def test_blocks_of_any_length_are_one_program_and_one_result(corpus, objective):
-    texts, _, lengths = corpus
-    subject = task("list_summation")
-    size = Size(width=8, layers=1, heads=1, hidden=8)
-    latents = 0 if objective == "base" else LATENTS
-    model = start_model(jax.random.key(1), subject.name, subject.vocabulary(), size, lengths, latents)
-    weights = Weights(*(jnp.float32(value) for value in Weights()))
-    begin = begun(model, program(objective))
-
-    def after(*ends):
-        state, losses = begin, []
-        for first, last in zip((0, *ends), ends, strict=False):
-            span = jnp.int32(first), jnp.int32(last)
-            state, loss, use = advance(state, texts, jax.random.key(2), *span, weights, program(objective))
-            losses.append(float(loss) * (last - first))
-            assert use.shape == (latents,)
-        return state, sum(losses)
-
-    whole, total = after(5)
+    texts = corpus[0]
+    begin = started(corpus, objective)
+    whole, total, use = after(begin, texts, objective, 5)
+    assert use.shape == (0 if objective == "base" else LATENTS,)
     programs = advance._cache_size()
-    parts, sum_of_parts = after(3, 4, 5)
+    parts, sum_of_parts, _ = after(begin, texts, objective, 3, 4, 5)
     assert advance._cache_size() == programs
     for one, other in zip(jax.tree.leaves(whole), jax.tree.leaves(parts), strict=True):
         np.testing.assert_array_equal(one, other)
     assert total == pytest.approx(sum_of_parts, rel=1e-6)
 
 
+def test_runs_of_another_schedule_and_of_other_texts_are_the_same_program(corpus):
+    """The parts of a factorization: each compilation takes as long as a hundred updates."""
+    begin = started(corpus, "balanced")
+    first, _, _ = after(begin, corpus[0], "balanced", 2)
+    programs = advance._cache_size()
+    fewer = corpus[0].some(slice(20))
+    for changes in ({"steps": 7}, {"rate": 0.1}, {"hold": 0.0, "fade": 0.0}, {"decay": 0.5}, {"warmup": 0}):
+        other, _, _ = after(begin, fewer, "balanced", 2, **changes)
+        assert not np.array_equal(first.model.network.head, other.model.network.head), changes
+    assert advance._cache_size() == programs
+
+
+def test_updates_choose_from_all_texts_whatever_the_block(corpus):
+    texts = corpus[0]
+    whole = chosen(texts, KEY, 0, 200, BATCH)
+    assert whole.tokens.shape == (200, BATCH, texts.tokens.shape[1])
+    np.testing.assert_array_equal(chosen(texts, KEY, 150, 50, BATCH).tokens, whole.tokens[150:])
+    named = {row.tobytes(): place for place, row in enumerate(texts.tokens)}
+    places = np.array([named[row.tobytes()] for row in whole.tokens.reshape(200 * BATCH, -1)])
+    assert set(places) == set(named.values())
+    np.testing.assert_array_equal(whole.ends.ravel(), texts.ends[places])
+
+
 def test_other_objectives_remember_nothing(corpus):
-    subject = task("list_summation")
-    size = Size(width=8, layers=1, heads=1, hidden=8)
-    model = start_model(jax.random.key(1), subject.name, subject.vocabulary(), size, corpus[2], LATENTS)
-    assert begun(model, program("marginal")).memory.shape == (0, LATENTS)
+    assert started(corpus, "marginal").memory.shape == (0, LATENTS)
