@@ -44,9 +44,11 @@ FEW = ("linear_equation_solving", "base_conversion", "grid_pathfinding")
 
 MIXED: dict[str, Any] = {"steps": 8000, "batch": 64, "every": 400, "texts": 60_000}
 SPLIT: dict[str, Any] = {"batch": 64, "every": 50, "warmup": 30, "texts": 40_000}
-LONG, SHORT = 2000, 400
-"""Updates of a factorization: to its end (`FEW` take twice as many), and where objectives are compared: what
-collapses has done so."""
+LONG, SHORT = 4000, 400
+"""Updates of a factorization: to its end, and where objectives are compared: what collapses has done so."""
+
+ENOUGH = {"list_summation": 2000}
+"""Updates of families that are at their end before `LONG`: those with the shortest texts."""
 
 SEEDS = (0, 1, 2)
 COMPARED = ("list_summation", "sorting_algorithms")
@@ -101,7 +103,7 @@ def cells() -> list[Cell]:
         return [Cell(f, o, start, updates, seed, default_latents(task(f))) for f in names for o in objectives]
 
     def settled(names: Iterable[str], seed: int) -> list[Cell]:
-        updates = {f: 2 * LONG if f in FEW else LONG for f in names}
+        updates = {f: ENOUGH.get(f, LONG) for f in names}
         latents = {f: default_latents(task(f), pruned=True) for f in names}
         return [Cell(f, "balanced", "base", updates[f], seed, latents[f], True) for f in names]
 

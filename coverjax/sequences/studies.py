@@ -26,13 +26,13 @@ QUICK: dict[str, Any] = {
     "objective": "balanced",
     "latents": 8,
     "prune": PRICE,
-    "steps": 320,
+    "steps": 480,
     "batch": 64,
     "warmup": 30,
     "every": 80,
     "texts": 20_000,
     "held_out": 256,
-    "hold": 0.6,
+    "hold": 0.45,
 }
 """Settings of a factorization that a demonstration has time for."""
 
