@@ -12,7 +12,7 @@
 # mixture. It is split into a router r(z|x) and a generator g(y|x,z) by reading more of the same text; then we
 # choose z on purpose, read what it writes, and let a validator say which strategy that was.
 #
-# The base model comes with the package; the split is made now, in two or three minutes.
+# The base model comes with the package; the split is made now, in one to three minutes.
 
 # %%
 import numpy as np

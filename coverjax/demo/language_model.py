@@ -25,7 +25,7 @@ FULL: dict[str, Any] = {"development": 48, "test": 64, "trials": 8, "samples": 1
 def language_model(shelf: Shelf, preset: Preset, seed: int, step: Step, found: Mapping[str, Rung]) -> Rung:
     """Climb the rung: factorize a small model by reading, force its latents, explore inputs it has not
     seen."""
-    step("splitting a language model into latents (two or three minutes)")
+    step("splitting a language model into latents (one to three minutes)")
     study = quick_study(seed, **(FULL if preset.name == "full" else {}))
     step("drawing")
     seen = study.exploration

@@ -80,7 +80,7 @@ def fitted_base(name: str) -> LanguageModel:
 def quick_study(seed: int = 0, name: str = "list_summation", **settings: Any) -> Study:
     """Factorize the package's base model of a task, live, and explore held-out inputs with it.
 
-    Two or three minutes on two cores, compilations included.
+    One to three minutes on two cores, compilations included.
 
     Args:
         seed: of everything random.
