@@ -31,10 +31,10 @@ Beta(a, a), and nothing is exchanged, the rest is .16 (a = 0.1) to .36 (a = 20);
 
 
 class _Group(NamedTuple):
-    """Latents that may exchange, and the two groups that it was made of; none of one latent."""
+    """Latents that may exchange, and the two groups that were joined to it; a single latent is of none."""
 
     latents: tuple[int, ...]
-    made_of: tuple["_Group", ...] = ()
+    joined: tuple["_Group", ...] = ()
 
 
 def ordered_latents(
@@ -80,7 +80,7 @@ def _exchanged(share: Float[np.ndarray, "texts latents"], group: _Group) -> list
     before, after = _told_of_input(some), _told_of_input(_in_order(some))
     if before - after > EVIDENT and after < LEFT * before:
         return [np.array(group.latents)]
-    return [places for part in group.made_of for places in _exchanged(share, part)]
+    return [places for part in group.joined for places in _exchanged(share, part)]
 
 
 def _in_order(share: Float[np.ndarray, "texts some"]) -> Float[np.ndarray, "texts some"]:

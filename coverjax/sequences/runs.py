@@ -20,6 +20,9 @@ from coverjax.sequences.settings import FitConfig, SplitConfig
 from coverjax.sequences.transformer import DTYPE
 from coverjax.sequences.updates import Program, Schedule, State, advance, begun, chosen, judge
 
+AT_ONCE = 400
+"""Updates whose texts are chosen at once, at most: what they take of memory does not grow with `every`."""
+
 HISTORY = ("step", "loss", "held_out", "seconds", "use")
 
 
@@ -65,20 +68,10 @@ class Run:
         with bar(settings.progress, self.program.objective, settings.steps, "updates", step) as line:
             while step < settings.steps:
                 block = min(settings.every, settings.steps - step)
-                batches = chosen(self.corpus, self.key, step, settings.every, settings.batch)
-                state, loss, use = advance(
-                    state,
-                    batches,
-                    self.key,
-                    jnp.int32(step),
-                    jnp.int32(step + block),
-                    self.weights,
-                    self.schedule,
-                    self.program,
-                )
+                state, loss, use = self._updated(state, step, block)
                 step += block
                 held = self._held_out(state.model)
-                told = (step, float(loss), held, time.perf_counter() - since, np.asarray(use).tolist())
+                told = (step, loss, held, time.perf_counter() - since, np.asarray(use).tolist())
                 if not math.isfinite(told[1]):
                     raise InputError(f"learning_rate: the loss became {told[1]} by update {step}; lower it")
                 for name, value in zip(HISTORY, told, strict=True):
@@ -88,6 +81,25 @@ class Run:
                 line.set_postfix_str(f"{held:.3f} nats a text", refresh=False)
                 line.update(block)
         return state.model, {name: np.asarray(values) for name, values in history.items()}
+
+    def _updated(self, state: State, step: int, count: int) -> tuple[State, float, jax.Array]:
+        """Make `count` updates; return the state, their mean loss, and the use of the latents in the last."""
+        settings, total, use = self.settings, 0.0, jnp.zeros(0)
+        length = min(settings.every, AT_ONCE)
+        for first in range(step, step + count, length):
+            last = min(first + length, step + count)
+            state, loss, use = advance(
+                state,
+                chosen(self.corpus, self.key, first, length, settings.batch),
+                self.key,
+                jnp.int32(first),
+                jnp.int32(last),
+                self.weights,
+                self.schedule,
+                self.program,
+            )
+            total += float(loss) * (last - first)
+        return state, total / count, use
 
     def _resumed(self, history: dict[str, Any]) -> tuple[int, State, dict[str, Any]]:
         if self.settings.checkpoint is None:

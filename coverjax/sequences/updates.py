@@ -32,9 +32,9 @@ FALLING = 0.25
 """Share of the updates of `balanced`, the last ones, in which the learning rate falls, in a straight line:
 latents that still write the same part as long as it is high."""
 
-ITERATIONS = ((3.4445, -4.7750, 2.0315),) * 5
-"""Coefficients of the Newton-Schulz iterations of Muon (Jordan, 2024), each given, though they are the same:
-so they are a loop, instead of five pieces of program for every matrix."""
+NEWTON_SCHULZ = ((3.4445, -4.7750, 2.0315),) * 5
+"""Coefficients of the iterations of Muon (Jordan, 2024), given for each, though they are the same: so they
+are a loop, instead of five pieces of program for every matrix."""
 
 REMEMBERED = 8
 """Batches before this one whose texts count when `balanced` makes the use of its latents equal."""
@@ -95,7 +95,7 @@ def optimiser(program: Program, schedule: Schedule) -> optax.GradientTransformat
     rate_of = partial(rate_at, program, schedule)
     muon = optax.contrib.muon(
         partial(rate_of, schedule.rate),
-        ns_coeffs=ITERATIONS,
+        ns_coeffs=NEWTON_SCHULZ,
         adam_learning_rate=partial(rate_of, ADAM_SHARE * schedule.rate),
         adam_b2=0.98,
         weight_decay=schedule.decay,
@@ -125,8 +125,8 @@ def _block_matrices(params: Any) -> Any:
 
 
 def chosen(corpus: Texts, key: jax.Array, first: int, count: int, batch: int) -> Texts:
-    """Return the texts of `count` updates, those from number `first` on, drawn from the corpus
-    [updates, batch, ...]."""
+    """Return the texts of `count` updates, those from number `first` on [updates, batch, ...]: drawn from the
+    corpus, an update's by its number."""
     return corpus.some(np.asarray(_rows(key, jnp.int32(first), jnp.int32(len(corpus.slots)), count, batch)))
 
 

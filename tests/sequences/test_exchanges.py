@@ -65,5 +65,25 @@ def test_a_strategy_that_two_latents_divide_by_the_input_becomes_that_of_one(gro
     np.testing.assert_array_equal(order[:, 2], np.where(group == 0, 2, 3))
 
 
+def test_latents_of_which_no_two_exchange_alone_are_put_in_order(rng):
+    """Five for four strategies; on each kind of inputs another one writes nothing (-1), and which of two is
+    the frequent one is never all that the input tells."""
+    writes = np.array([[0, -1, 1, 2, 3], [0, 1, -1, 2, 3], [3, 0, 1, 2, -1]])[rng.integers(3, size=TEXTS)]
+    shares = np.where(writes >= 0, USE[writes], 1e-3) * np.exp(0.1 * rng.standard_normal(writes.shape))
+    order = ordered_latents(np.log(shares / shares.sum(axis=1, keepdims=True)))
+    found = np.take_along_axis(writes, order, axis=1)
+    for place in range(5):
+        assert np.bincount(found[:, place] + 1, minlength=5).max() > 0.98 * TEXTS, place
+
+
+@pytest.mark.parametrize("a", [0.4, 0.6, 3.0])
+def test_of_four_latents_two_exchange_and_the_frequency_of_the_others_follows_the_input(rng, group, a):
+    often = 0.4 * rng.beta(a, a, TEXTS)
+    first, second = np.where(group, 0.4, 0.2), np.where(group, 0.2, 0.4)
+    order = ordered_latents(np.log(np.stack([first, second, often, 0.4 - often], axis=1) + 1e-12))
+    np.testing.assert_array_equal(order[:, 0], np.where(group, 0, 1))
+    np.testing.assert_array_equal(order[:, 2:], np.tile([2, 3], (TEXTS, 1)))
+
+
 def test_one_latent_is_in_order():
     np.testing.assert_array_equal(ordered_latents(np.zeros((3, 1))), np.zeros((3, 1)))

@@ -57,6 +57,25 @@ def test_a_fit_learns(base):
     assert np.isfinite(history["held_out"]).all()
 
 
+def test_texts_are_chosen_for_few_updates_at_once_however_rarely_it_is_told(subject, base, monkeypatch):
+    """Chosen for all up to the next evaluation they could take more memory than there is."""
+    counts = []
+
+    def spy(corpus, key, first, count, batch):
+        counts.append(count)
+        return chosen(corpus, key, first, count, batch)
+
+    monkeypatch.setattr(runs, "chosen", spy)
+    monkeypatch.setattr(runs, "AT_ONCE", 3)
+    model, history = fit_base(jax.random.key(KEY), subject, **LENGTH, **TINY)
+    same(model, base[0])
+    np.testing.assert_allclose(history["loss"], base[1]["loss"], rtol=1e-6)
+    assert counts == [3] * 6
+    model, _ = fit_base(jax.random.key(KEY), subject, steps=LENGTH["steps"], every=10**9, **TINY)
+    same(model, base[0])
+    assert counts == [3] * 12
+
+
 class StoppedError(Exception):
     """Stands for a machine that goes away."""
 

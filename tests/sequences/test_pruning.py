@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from coverjax.sequences.pruning import PRICE, mixture_weights, needed_latents
+from coverjax.sequences.pruning import PRICE, latent_of_each, mixture_weights, needed_latents
 
 FAR = 20.0
 """Nats by which a latent is behind on a text that it doesn't write."""
@@ -116,3 +116,15 @@ def test_costs_never_fall_and_weights_are_the_best_there_are(seed, latents):
 
     peer = min(minimize(loss, start).fun for start in (np.zeros(latents), np.log(weights + 1e-6)))
     assert cost == pytest.approx(peer, abs=2e-4)
+
+
+def test_a_text_is_the_latents_that_writes_it(texts):
+    np.testing.assert_array_equal(latent_of_each(surprisals(PURE, *texts)), texts[0])
+
+
+def test_a_text_that_two_latents_write_is_the_one_s_that_has_more(texts):
+    strategy = texts[0]
+    told = np.where(strategy[:, None] == [0, 1, 1, 1], 0.0, FAR)  # 1, 2 and 3 alike
+    told[:100, 2] -= FAR  # and 2 writes some of the first better
+    both = (np.arange(len(strategy)) >= 100) & (strategy == 1)
+    assert set(latent_of_each(told)[both]) == {2}
