@@ -107,6 +107,22 @@ def test_sampling_is_seeded_and_a_prefix_of_a_longer_batch(task):
 
 
 @pytest.mark.statistical
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "multi_task"])
+def test_every_input_that_is_not_ambiguous_is_drawn_equally_often(name, rng):
+    """Chi-square over the inputs, each expected 12 times or more, within 6 deviations of its mean: false
+    alarm below 1e-6. Equations of which c was drawn below a are 850 deviations away."""
+    task = cj.sequences.task(name)
+    drawn = collections.Counter(task.sample_input(rng) for _ in range(100_000))
+    seen = np.array(
+        [c for x, c in drawn.items() if len(set(traces(task, x).values())) == len(task.strategies())]
+    )
+    expected = seen.sum() / len(seen)
+    assert expected >= 12
+    chi_square, freedom = np.sum((seen - expected) ** 2) / expected, len(seen) - 1
+    assert abs(chi_square - freedom) < 6 * np.sqrt(2 * freedom)
+
+
+@pytest.mark.statistical
 def test_a_corpus_has_the_frequencies_that_are_set(task, rng):
     """|z| < 5 for each of at most 4 strategies in 2 settings: false alarm below 1e-5 a task."""
     count = len(task.strategies())

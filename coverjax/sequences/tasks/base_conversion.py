@@ -1,5 +1,7 @@
 """Reading a number in another base."""
 
+import functools
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
@@ -13,7 +15,7 @@ Item = tuple[int, int]
 
 
 class BaseConversion(Family):
-    """Find the decimal value of three digits in a base from 3 to 9; at most 199.
+    """Find the decimal value of three digits in a base from 5 to 9, all of them equally often.
 
     * horner: multiply by the base, add the next digit, from the first digit to the last;
     * places_down: each digit times its power of the base, from the highest place, added up as they come;
@@ -30,15 +32,13 @@ class BaseConversion(Family):
     _STEP = re.compile(rf"{NUMBER}([*+]){NUMBER}={NUMBER}")
     _ANSWER = re.compile(NUMBER)
     _TOKENS = "base 0123456789*+="
+    # Not below 5: the others have 70 numbers of three digits in all, too few to learn how they are read.
+    _BASES: ClassVar[range] = range(5, 10)
     _DIGITS: ClassVar[int] = 3
-    _LARGEST: ClassVar[int] = 199
 
     def _draw(self, rng: np.random.Generator) -> tuple[int, ...]:
-        while True:
-            base = int(rng.integers(3, 10))
-            digits = [int(rng.integers(1, base)), *rng.integers(base, size=self._DIGITS - 1).tolist()]
-            if _value(base, digits) <= self._LARGEST:
-                return (base, *digits)
+        drawn = _numbers(self._BASES, self._DIGITS)
+        return drawn[rng.integers(len(drawn))]
 
     def _read(self, match: re.Match[str]) -> tuple[int, ...]:
         base, digits = int(match.group(1)), tuple(map(int, match.group(2)))
@@ -73,6 +73,17 @@ class BaseConversion(Family):
 
     def _finished(self, x: Any, state: tuple[Item, ...]) -> bool:
         return len(state) == 1 and state[0][1] == 0
+
+
+@functools.cache
+def _numbers(bases: range, digits: int) -> list[tuple[int, ...]]:
+    """Return the numbers of so many digits in each base: the base, then the digits, the first one not 0."""
+    return [
+        (base, *number)
+        for base in bases
+        for number in itertools.product(range(base), repeat=digits)
+        if number[0] > 0
+    ]
 
 
 def _value(base: int, digits: Iterable[int]) -> int:

@@ -15,9 +15,14 @@ COLUMNS, ROWS = "abcde", "12345"
 CELLS = tuple(column + row for column in COLUMNS for row in ROWS)
 Walk = tuple[str, ...]
 
+Question = tuple[str, str, Walk]
+"""Start, goal and walls, in order."""
+
 
 class GridPathfinding(Family):
     """Find how many moves lead from one cell of a 5 x 5 grid to another; the trace is a shortest walk.
+
+    What is drawn has one wall or two between the cells, which make the way no longer, all equally often.
 
     * vertical_first: up or down wherever a shortest walk goes on that way, else sideways;
     * horizontal_first: sideways wherever a shortest walk goes on that way, else up or down;
@@ -36,18 +41,14 @@ class GridPathfinding(Family):
     _ANSWER = re.compile("0|[1-9][0-9]{0,5}")
     # A cell is one token: the stream above it need not first find out which two characters belong together.
     _TOKENS = ("path ", " ", " not ", ",", *"0123456789", *CELLS)
-    _WALLS: ClassVar[int] = 2
+    _WALLS: ClassVar[tuple[int, ...]] = (1, 2)
     _APART: ClassVar[int] = 2
 
-    def _draw(self, rng: np.random.Generator) -> tuple[str, str, Walk]:
-        pairs = _far_pairs(self._APART)
-        while True:
-            start, goal, between = pairs[rng.integers(len(pairs))]
-            walls = tuple(sorted(between[i] for i in rng.permutation(len(between))[: self._WALLS].tolist()))
-            if _moves_to(goal, walls).get(start) == _moves_to(goal, ())[start]:
-                return start, goal, walls
+    def _draw(self, rng: np.random.Generator) -> Question:
+        drawn = _questions(self._APART, self._WALLS)
+        return drawn[rng.integers(len(drawn))]
 
-    def _read(self, match: re.Match[str]) -> tuple[str, str, Walk]:
+    def _read(self, match: re.Match[str]) -> Question:
         start, goal, rest = match.groups()
         walls = tuple(rest.removeprefix(" not ").split(",")) if rest else ()
         if start == goal or {start, goal} & set(walls):
@@ -100,6 +101,17 @@ class GridPathfinding(Family):
 
 
 @functools.cache
+def _questions(apart: int, walls: tuple[int, ...]) -> list[Question]:
+    """Return what is drawn: far pairs, with so many walls between them that make the way no longer."""
+    return [
+        (start, goal, some)
+        for start, goal, between in _far_pairs(apart)
+        for count in walls
+        for some in itertools.combinations(sorted(between), count)
+        if _moves_to(goal, some).get(start) == _moves_to(goal, ())[start]
+    ]
+
+
 def _far_pairs(apart: int) -> list[tuple[str, str, Walk]]:
     """Return pairs of cells, the second one so many columns to the right or more and so many rows above or
     below, and what else is in their rectangle.

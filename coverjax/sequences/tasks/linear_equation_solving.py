@@ -1,5 +1,7 @@
 """Solving an equation with the unknown on both sides."""
 
+import functools
+import itertools
 import math
 import re
 from collections.abc import Iterable
@@ -24,6 +26,8 @@ _SIDE = rf"(?:((?:[2-9]|[1-9][0-9]{{1,5}})?)x(?:\+([1-9][0-9]{{0,5}}))?|{NUMBER}
 class LinearEquationSolving(Family):
     """Solve ax+b=cx+d for a whole number from 1 to 4; all four numbers share the factor 2 or 3.
 
+    All such equations are drawn equally often.
+
     * variables_first: take cx from both sides, then b, then divide;
     * constants_first: take b from both sides, then cx, then divide;
     * divide_first: divide by the greatest common factor, then as variables_first;
@@ -42,12 +46,8 @@ class LinearEquationSolving(Family):
     _TOKENS = "solve x0123456789+="
 
     def _draw(self, rng: np.random.Generator) -> Equation:
-        while True:
-            factor, a, b, root = (int(rng.integers(*ends)) for ends in ((2, 4), (2, 7), (1, 10), (1, 5)))
-            c = int(rng.integers(1, a))
-            d = b + (a - c) * root
-            if math.gcd(a, b, c, d) == 1:
-                return factor * a, factor * b, factor * c, factor * d
+        drawn = _equations()
+        return drawn[rng.integers(len(drawn))]
 
     def _read(self, match: re.Match[str]) -> Equation:
         x = a, b, c, d = _equation(match)
@@ -98,6 +98,18 @@ class LinearEquationSolving(Family):
 
     def _finished(self, x: Any, state: State) -> bool:
         return state[1] == "done"
+
+
+@functools.cache
+def _equations() -> list[Equation]:
+    """Return the equations that are drawn: a from 2 to 6, b to 9, all times the factor 2 or 3."""
+    found = []
+    for factor, a, b, root in itertools.product((2, 3), range(2, 7), range(1, 10), range(1, 5)):
+        for c in range(1, a):
+            d = b + (a - c) * root
+            if math.gcd(a, b, c, d) == 1:
+                found.append((factor * a, factor * b, factor * c, factor * d))
+    return found
 
 
 def _equation(match: re.Match[str]) -> Equation:
