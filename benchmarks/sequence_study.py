@@ -44,15 +44,19 @@ OWN: dict[str, dict[str, Any]] = {
 """What is not `BASE` of a family's base models: weight decay where they learn inputs by heart without, and
 twice as many updates where they are half as long."""
 
-FEW = ("linear_equation_solving", "base_conversion", "grid_pathfinding")
-"""Families with fewer than four thousand inputs: their factorizations have weight decay too."""
+SPLIT_OWN: dict[str, dict[str, Any]] = {
+    "grid_pathfinding": {"decay": 0.03},
+    "linear_equation_solving": {"decay": 0.1},
+    "base_conversion": {"decay": 0.1},
+}
+"""What is not `SPLIT` of the factorizations of families with few inputs."""
 
 MIXED: dict[str, Any] = {"steps": 8000, "batch": 64, "every": 400, "texts": 60_000, "decay": 0.1}
 SPLIT: dict[str, Any] = {"batch": 64, "every": 50, "warmup": 30, "texts": 40_000}
 LONG, SHORT = 4000, 400
 """Updates of a factorization: to its end, and where objectives are compared: what collapses has done so."""
 
-ENOUGH = {"list_summation": 2000, "grid_pathfinding": 6000}
+ENOUGH = {"list_summation": 2000, "grid_pathfinding": 8000}
 """Updates of families that are at their end before `LONG`, with the shortest texts, or after it, whose
 updates take half of the time of the others."""
 
@@ -93,8 +97,7 @@ class Cell:
     def settings(self) -> dict[str, Any]:
         """The settings of its factorization."""
         settings = {**SPLIT, "objective": self.objective, "steps": self.updates, "latents": self.latents}
-        if self.task in FEW:
-            settings |= {"decay": 0.1}
+        settings |= SPLIT_OWN.get(self.task, {})
         return settings | ({"prune": PRICE, "hold": 0.2} if self.pruned else {})
 
 

@@ -15,6 +15,7 @@ from coverjax.sequences.factorization import (
     Weights,
     attention,
     elbo_loss,
+    evened,
     fixed_weights,
     log_mean,
     marginal_loss,
@@ -121,6 +122,25 @@ def test_balanced_responsibilities_use_all_latents_equally(rng, beta):
     # Sinkhorn only scales columns: within a column, odds of two texts are those of the kernel.
     odds = np.log(share) + beta * np.asarray(surprisal)
     np.testing.assert_allclose(odds - odds[:, :1], np.tile((odds - odds[:, :1])[0], (60, 1)), atol=2e-3)
+
+
+def test_latents_that_divide_the_inputs_exchange_their_texts():
+    """Both latents write all texts; the router tells that one had those of some inputs, the other the rest.
+
+    Equal use on the whole leaves it so where they write their own a little better. The log odds of the
+    router, .4 nats, four times outweigh one nat of surprisal; what a latent can't write is not moved.
+    """
+    surprisal = np.array([[1.0, 2.0]] * 3 + [[2.0, 1.0]] * 3)
+    router = np.log([[0.6, 0.4]] * 3 + [[0.4, 0.6]] * 3)
+    surprisal, router, shared = on_device(surprisal, router, np.log([0.5, 0.5]))
+    as_before = np.asarray(responsibilities(surprisal, shared, 8.0, 1.0))
+    assert (as_before.argmax(axis=1) == [0, 0, 0, 1, 1, 1]).all()
+    moved = np.asarray(responsibilities(evened(surprisal, router), shared, 8.0, 1.0))
+    assert (moved.argmax(axis=1) == [1, 1, 1, 0, 0, 0]).all()
+    far = jnp.asarray([[1.0, 20.0]] * 3 + [[20.0, 1.0]] * 3)
+    kept = np.asarray(responsibilities(evened(far, router), shared, 8.0, 1.0))
+    assert (kept.argmax(axis=1) == [0, 0, 0, 1, 1, 1]).all()
+    np.testing.assert_array_equal(evened(surprisal, router, 0.0), surprisal)
 
 
 def test_texts_of_earlier_batches_count_in_the_use(rng):
@@ -284,7 +304,9 @@ def test_balanced_draws_latents_without_bias(model, texts, key):
     )
     surprisal, router = all_surprisals(model, texts).sum(-1), router_logs(model, texts)
     shared = plain_mean(router)
-    share = responsibilities(surprisal, shared, weights.beta, weights.balance)
+    share = responsibilities(
+        evened(surprisal, router, weights.balance), shared, weights.beta, weights.balance
+    )
     effort = attention(shared, weights.balance)
     effort /= (share.mean(axis=0) * effort).sum()
     wanted = float((share * (effort * surprisal - router)).sum(-1).mean())

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from coverjax.sequences.corpora import corpora
-from coverjax.sequences.factorization import Weights, surprisals_and_router
+from coverjax.sequences.factorization import Weights, evened, surprisals_and_router
 from coverjax.sequences.language_model import start_model
 from coverjax.sequences.settings import FitConfig
 from coverjax.sequences.tasks.registry import task
@@ -71,7 +71,8 @@ def started(corpus, objective):
 def test_surprisals_of_the_last_batches_are_remembered(corpus):
     texts = corpus[0]
     state = started(corpus, "balanced")
-    told = np.asarray(surprisals_and_router(state.model, texts)[0].sum(axis=-1))
+    each, router = surprisals_and_router(state.model, texts)
+    told = np.asarray(evened(each.sum(axis=-1), router))
     assert state.memory.shape == (REMEMBERED * BATCH, LATENTS)
     seen = [np.asarray(state.memory)]
     seen += [np.asarray(after(state, texts, "balanced", *range(1, last + 1))[0].memory) for last in (1, 2)]
