@@ -110,7 +110,7 @@ def test_sampling_is_seeded_and_a_prefix_of_a_longer_batch(task):
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "multi_task"])
 def test_every_input_that_is_not_ambiguous_is_drawn_equally_often(name, rng):
     """Chi-square over the inputs, each expected 12 times or more, within 6 deviations of its mean: false
-    alarm below 1e-6. Equations of which c was drawn below a are 850 deviations away."""
+    alarm below 1e-6. Equations of which c was drawn below a are hundreds of deviations away."""
     task = cj.sequences.task(name)
     drawn = collections.Counter(task.sample_input(rng) for _ in range(100_000))
     seen = np.array(

@@ -102,9 +102,9 @@ class LinearEquationSolving(Family):
 
 @functools.cache
 def _equations() -> list[Equation]:
-    """Return the equations that are drawn: a from 2 to 6, b to 9, all times the factor 2 or 3."""
+    """Return the equations that are drawn: a from 2 to 6, b to 15, all times the factor 2 or 3."""
     found = []
-    for factor, a, b, root in itertools.product((2, 3), range(2, 7), range(1, 10), range(1, 5)):
+    for factor, a, b, root in itertools.product((2, 3), range(2, 7), range(1, 16), range(1, 5)):
         for c in range(1, a):
             d = b + (a - c) * root
             if math.gcd(a, b, c, d) == 1:
