@@ -16,9 +16,9 @@ those that need it, log q(z | x_b, y_b) of an encoder and the surprisals b[b, t]
                    the batch; w_z ~ R_z^(lambda - 1), so that rare latents learn as much as frequent ones
 
 In `balanced` the latents must share the texts while lambda is 1, which breaks the symmetry that a fitted
-base model starts with: equally on the whole, by f, and as equally on every input, because a text pays for a
-latent what the router gives that one there. Without the latter they divide the inputs instead of the
-strategies where inputs differ more. As lambda falls to 0 (with beta 1) q becomes a posterior with one weight
+base model starts with: equally on the whole, by f; and they are pushed towards it on every input, because a
+text pays for a latent that the router often draws there. Without that they may divide the inputs instead of
+the strategies. As lambda falls to 0 (with beta 1) q becomes a posterior with one weight
 for each latent, and the updates those of expectation maximisation, from a start that has split. With beta
 above 1 a text that two latents write equally well goes to the one that has more texts, on all inputs the same
 one: so twins become one, and what a latent writes only on some inputs is left to the one that writes it on

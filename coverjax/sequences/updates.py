@@ -70,8 +70,9 @@ class State(NamedTuple):
 
     Attributes:
         model, opt: the model's numbers and the optimiser's.
-        memory: surprisals [texts, latents] of the texts of the last batches, the earliest first; of as many
-            zeros at the start, as if all latents wrote them alike. No rows where the objective needs none.
+        memory: S' of `factorization.evened` [texts, latents], of the texts of the last batches, the earliest
+            first, each with the lambda of its update; of as many zeros at the start, as if all latents wrote
+            them alike. No rows where the objective needs none.
     """
 
     model: Any

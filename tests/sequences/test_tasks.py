@@ -107,8 +107,18 @@ def test_sampling_is_seeded_and_a_prefix_of_a_longer_batch(task):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "multi_task"])
-def test_every_input_that_is_not_ambiguous_is_drawn_equally_often(name, rng):
+@pytest.mark.parametrize(
+    ("name", "inputs"),
+    [
+        ("list_summation", 5508),
+        ("sorting_algorithms", 4662),
+        ("grid_pathfinding", 4010),
+        ("linear_equation_solving", 1592),
+        ("base_conversion", 1670),
+        ("multidigit_addition", 8100),
+    ],
+)
+def test_every_input_that_is_not_ambiguous_is_drawn_equally_often(name, inputs, rng):
     """Chi-square over the inputs, each expected 12 times or more, within 6 deviations of its mean: false
     alarm below 1e-6. Equations of which c was drawn below a are hundreds of deviations away."""
     task = cj.sequences.task(name)
@@ -116,6 +126,7 @@ def test_every_input_that_is_not_ambiguous_is_drawn_equally_often(name, rng):
     seen = np.array(
         [c for x, c in drawn.items() if len(set(traces(task, x).values())) == len(task.strategies())]
     )
+    assert 0 <= inputs - len(seen) <= 2  # 12 times expected, one in 160,000 is not drawn
     expected = seen.sum() / len(seen)
     assert expected >= 12
     chi_square, freedom = np.sum((seen - expected) ** 2) / expected, len(seen) - 1

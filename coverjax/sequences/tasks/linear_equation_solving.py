@@ -26,7 +26,8 @@ _SIDE = rf"(?:((?:[2-9]|[1-9][0-9]{{1,5}})?)x(?:\+([1-9][0-9]{{0,5}}))?|{NUMBER}
 class LinearEquationSolving(Family):
     """Solve ax+b=cx+d for a whole number from 1 to 4; all four numbers share the factor 2 or 3.
 
-    All such equations are drawn equally often.
+    Drawn, all equally often, are those with a from 2 to 6, c below a and b to 15 without a common factor,
+    times 2 or 3.
 
     * variables_first: take cx from both sides, then b, then divide;
     * constants_first: take b from both sides, then cx, then divide;
