@@ -56,9 +56,9 @@ SPLIT: dict[str, Any] = {"batch": 64, "every": 50, "warmup": 30, "texts": 40_000
 LONG, SHORT = 4000, 400
 """Updates of a factorization: to its end, and where objectives are compared: what collapses has done so."""
 
-ENOUGH = {"list_summation": 2000, "grid_pathfinding": 8000}
-"""Updates of families that are at their end before `LONG`, with the shortest texts, or after it, whose
-updates take half of the time of the others."""
+UPDATES_OWN = {"list_summation": 2000, "grid_pathfinding": 8000}
+"""What is not `LONG`: half of it where texts are short and soon learned, twice as many where an update takes
+half of the time."""
 
 SEEDS = (0, 1, 2)
 COMPARED = ("list_summation", "sorting_algorithms")
@@ -112,7 +112,7 @@ def cells() -> list[Cell]:
         return [Cell(f, o, start, updates, seed, default_latents(task(f))) for f in names for o in objectives]
 
     def settled(names: Iterable[str], seed: int) -> list[Cell]:
-        updates = {f: ENOUGH.get(f, LONG) for f in names}
+        updates = {f: UPDATES_OWN.get(f, LONG) for f in names}
         latents = {f: default_latents(task(f), pruned=True) for f in names}
         return [Cell(f, "balanced", "base", updates[f], seed, latents[f], True) for f in names]
 

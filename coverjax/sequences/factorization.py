@@ -18,11 +18,10 @@ those that need it, log q(z | x_b, y_b) of an encoder and the surprisals b[b, t]
 In `balanced` the latents must share the texts while lambda is 1, which breaks the symmetry that a fitted
 base model starts with: equally on the whole, by f; and they are pushed towards it on every input, because a
 text pays for a latent that the router often draws there. Without that they may divide the inputs instead of
-the strategies. As lambda falls to 0 (with beta 1) q becomes a posterior with one weight
-for each latent, and the updates those of expectation maximisation, from a start that has split. With beta
-above 1 a text that two latents write equally well goes to the one that has more texts, on all inputs the same
-one: so twins become one, and what a latent writes only on some inputs is left to the one that writes it on
-all.
+the strategies. As lambda falls to 0 (with beta 1) q becomes a posterior with one weight for each latent, and
+the updates those of expectation maximisation, from a start that has split. With beta above 1 a text that two
+latents write equally well goes to the one that has more texts, on all inputs the same one: so twins become
+one, and what a latent writes only on some inputs is left to the one that writes it on all.
 
 Where every text was told its latent, the loss is -log g(y_b | x_b, z_b) - log r(z_b | x_b): `TOLD`.
 """
@@ -239,7 +238,7 @@ def batch_loss(
 
     Returns:
         the loss, and "use" [latents], the share of the texts that each latent has; of `balanced` also
-        "surprisal" [texts, latents], S'.
+        "evened" [texts, latents], S'.
     """
     each, share, facts = _LOSSES[objective](model, texts, key, weights, memory)
     used = jnp.average(share, axis=0, weights=texts.weight)
@@ -323,8 +322,8 @@ def _balanced(
     fixed = jax.tree.map(jax.lax.stop_gradient, model)
     told, before = surprisals_and_router(fixed, texts)
     shared = log_mean(before, texts.weight)
-    surprisal = evened(told.sum(axis=-1), before, weights.balance)
-    share = responsibilities(surprisal, shared, weights.beta, weights.balance, memory)
+    cost = evened(told.sum(axis=-1), before, weights.balance)
+    share = responsibilities(cost, shared, weights.beta, weights.balance, memory)
     z = jax.random.categorical(key, jnp.log(share), axis=-1)
     tokens = with_latent(model, texts.tokens, texts.slots, z)
     each, above = text_surprisals(model, tokens, texts.slots, texts.ends)
@@ -332,7 +331,7 @@ def _balanced(
     effort = attention(shared, weights.balance)
     effort = effort[z] / jnp.sum(jnp.average(share, axis=0, weights=texts.weight) * effort)
     loss = effort * each.sum(axis=-1) - jnp.sum(share * router, axis=-1)
-    return loss, share, {"surprisal": surprisal}
+    return loss, share, {"evened": cost}
 
 
 _LOSSES: dict[str, Callable[..., tuple]] = {

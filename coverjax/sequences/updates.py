@@ -175,7 +175,7 @@ def advance(
         change, opt = tool.update(slope, state.opt, state.model)
         memory = state.memory
         if len(memory):
-            memory = jnp.concatenate([memory, facts["surprisal"]])[program.batch :]
+            memory = jnp.concatenate([memory, facts["evened"]])[program.batch :]
         return State(optax.apply_updates(state.model, change), opt, memory), total + loss, facts["use"]
 
     used = state.model.latents or state.model.dimensions

@@ -68,7 +68,7 @@ def started(corpus, objective):
     return begun(model, Program(objective, BATCH), schedule())
 
 
-def test_surprisals_of_the_last_batches_are_remembered(corpus):
+def test_what_the_texts_of_the_last_batches_cost_is_remembered(corpus):
     texts = corpus[0]
     state = started(corpus, "balanced")
     each, router = surprisals_and_router(state.model, texts)

@@ -103,7 +103,7 @@ class LinearEquationSolving(Family):
 
 @functools.cache
 def _equations() -> list[Equation]:
-    """Return the equations that are drawn: a from 2 to 6, b to 15, all times the factor 2 or 3."""
+    """Return the equations that are drawn, as `LinearEquationSolving` says."""
     found = []
     for factor, a, b, root in itertools.product((2, 3), range(2, 7), range(1, 16), range(1, 5)):
         for c in range(1, a):
