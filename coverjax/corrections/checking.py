@@ -7,7 +7,7 @@ from typing import Any
 
 from coverjax.corrections.cases import Case, Paths, Problem, scan_cases
 from coverjax.corrections.tokens import RULES, only_token, tokens_of
-from coverjax.foundation.checks import InputError, file_error, listed, one_of, shown
+from coverjax.foundation.checks import InputError, file_error, json_fault, listed, one_of, shown
 from coverjax.logs.files import facts
 
 
@@ -80,7 +80,7 @@ def _json_names(path: str, text: str) -> list[str]:
     try:
         names = json.loads(text)
     except json.JSONDecodeError as error:
-        raise file_error(path, error.lineno, None, f"malformed JSON: {error.msg}") from None
+        raise file_error(path, error.lineno, None, json_fault(error)) from None
     wrong = [name for name in names if not isinstance(name, str)]
     if wrong:
         raise file_error(path, None, None, f"must be a list of texts; got {shown(wrong[0])}")

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from coverjax.corrections.snapshots import to_line
-from coverjax.foundation.checks import InputError, file_error, shown
+from coverjax.foundation.checks import InputError, file_error, json_fault, shown
 
 KIND = "corrections"
 NO_RECORDS = "must be the records.jsonl of `coverjax corrections run`"
@@ -146,7 +146,7 @@ def _record(path: pathlib.Path, number: int, line: str) -> dict[str, Any]:
     try:
         record = json.loads(line)
     except json.JSONDecodeError as error:
-        raise file_error(path, number, None, f"malformed JSON: {error.msg} at column {error.colno}") from None
+        raise file_error(path, number, None, json_fault(error)) from None
     if not isinstance(record, dict):
         raise file_error(path, number, None, "must be one JSON object a line")
     return record

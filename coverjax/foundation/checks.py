@@ -5,6 +5,7 @@ Every message says what must hold, what came and what to do. Messages about file
 """
 
 import difflib
+import json
 import operator
 from collections.abc import Hashable, Iterable, Sequence
 from os import PathLike
@@ -21,6 +22,12 @@ def file_error(path: str | PathLike[str], line: int | None, field: str | None, m
     """Build the error for one place in one file, as ``file:line: field: message``."""
     place = str(path) if line is None else f"{path}:{line}"
     return InputError(f"{place}: {message}" if field is None else f"{place}: {field}: {message}")
+
+
+def json_fault(error: json.JSONDecodeError, *, column: bool = True) -> str:
+    """Say what is wrong with a JSON text, and where in its line unless `column` is False."""
+    what = error.msg.removesuffix(" at").removesuffix(" starting")
+    return f"malformed JSON: {what}" + (f" at column {error.colno}" if column else "")
 
 
 def shown(value: object, limit: int = 60) -> str:

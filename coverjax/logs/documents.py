@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from coverjax.foundation.checks import file_error
+from coverjax.foundation.checks import file_error, json_fault
 from coverjax.logs.files import LogFile, last_character, text_pieces
 from coverjax.logs.jsontext import DECODER, TextError, need_pairs, record_of
 
@@ -98,7 +98,7 @@ class _Walker:
             except json.JSONDecodeError as error:
                 if self.ended or len(self.text) - self.at > LARGEST:
                     self.moved(min(error.pos, len(self.text)))
-                    raise self.error(f"malformed JSON: {error.msg}") from None
+                    raise self.error(json_fault(error, column=False)) from None
             except RecursionError:
                 raise self.error("malformed JSON: nested too deeply") from None
             else:

@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+from coverjax.foundation.checks import json_fault
+
 
 class TextError(Exception):
     """What is wrong with a text; the caller knows the place."""
@@ -44,7 +46,7 @@ def json_value(text: str) -> Any:
     try:
         value = DECODER.decode(text)
     except json.JSONDecodeError as error:
-        raise TextError(f"malformed JSON: {error.msg} at column {error.colno}") from None
+        raise TextError(json_fault(error)) from None
     except RecursionError:
         raise TextError("malformed JSON: nested too deeply") from None
     need_pairs(value, text)

@@ -41,7 +41,13 @@ def optional(name: str, first: str, then: str) -> str:
 
 CASES = [
     # Lines that are no JSON object
-    Case("half a line", "log.jsonl", GOOD + '{"input": "p", "sam', "log.jsonl:2: ", "malformed JSON"),
+    Case(
+        "half a line",
+        "log.jsonl",
+        GOOD + '{"input": "p", "sam',
+        "log.jsonl:2: ",
+        "malformed JSON: Unterminated string at column 16",
+    ),
     Case("single quotes", "log.jsonl", GOOD + "\n{'input': 'p'}\n", "log.jsonl:3: ", "malformed JSON"),
     Case(
         "two objects on a line",
@@ -70,7 +76,13 @@ CASES = [
         "log.json:3: ",
         "got the end of the file",
     ),
-    Case("half an object", "log.json", "[" + GOOD + ',\n{"inp', "log.json:3: ", "malformed JSON"),
+    Case(
+        "half an object",
+        "log.json",
+        "[" + GOOD + ',\n{"inp',
+        "log.json:3: ",
+        "malformed JSON: Unterminated string",
+    ),
     Case(
         "a number among objects", "log.json", "[\n" + GOOD + ", 5]", "log.json:3: ", "must be a JSON object"
     ),
